@@ -34,6 +34,7 @@ LAYERS = (
         "curves",
         "children",
         "clock",
+        "closable",
         "terminal",
         "rocksdb",
         "heap",

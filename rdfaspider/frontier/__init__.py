@@ -59,11 +59,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypedDict, Unpack
 
 import msgspec
 
 from rdfaspider import rocksdb
+from rdfaspider.closable import Closable
 from rdfaspider.secrets import without_secrets
 
 if TYPE_CHECKING:
@@ -352,7 +353,7 @@ class Hooks:
     instructed: Callable[[dict[str, str]], None] = lambda told: None
 
 
-class Frontier(Protocol):
+class Frontier(Closable, Protocol):
     """What a crawl needs from a frontier. All times are seconds, by the caller's clock."""
 
     @property
@@ -486,10 +487,6 @@ class Frontier(Protocol):
 
     def close(self) -> None:
         """Make everything safe and release what is in flight: it will be handed out again."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, *exception: object) -> None: ...
 
 
 def is_page(status: int, reason: str) -> bool:

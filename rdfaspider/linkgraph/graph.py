@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import json
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rdfaspider.closable import Closable
 from rdfaspider.linkgraph.compact import VERSION
 from rdfaspider.linkgraph.files.adjacency import Adjacency
 from rdfaspider.linkgraph.files.varints import Array
@@ -36,7 +37,7 @@ def read_about(folder: Path) -> dict[str, Any] | None:
     return about if about.get("version") == VERSION else None
 
 
-class Graph:
+class Graph(Closable):
     """A graph on disk. ValueError with a sentence if there is none."""
 
     def __init__(self, folder: Path) -> None:
@@ -96,9 +97,3 @@ class Graph:
     def close(self) -> None:
         self.outward.close()
         self.inward.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()

@@ -17,12 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from rocksdict import AccessType, DBCompressionType, Options, Rdict, WriteBatch
 
 from rdfaspider import rocksdb
+from rdfaspider.closable import Closable
 from rdfaspider.pages.row import KEY
 from rdfaspider.pages.sketch import SIZE
 
@@ -67,7 +68,7 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(TextFacts).decode
 
 
-class AnalysisTable:
+class AnalysisTable(Closable):
     """The database. Digests may be longer than its keys."""
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
@@ -160,12 +161,6 @@ class AnalysisTable:
             family.close()
         self._families.clear()
         self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
 
 def open_analysis(directory: Path) -> AnalysisTable | None:

@@ -32,8 +32,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from rdfaspider.closable import Closable
 from rdfaspider.search.things import Said, read
-from rdfaspider.stores import Closable
 from rdfaspider.urls import host
 
 if TYPE_CHECKING:

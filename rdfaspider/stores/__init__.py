@@ -21,7 +21,9 @@ from collections import Counter, defaultdict
 from itertools import chain
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol
+
+from rdfaspider.closable import Closable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
     from rdfaspider.stores.server.access import Access
 
 __all__ = [
-    "Closable",
     "PageStore",
     "Refused",
     "Sink",
@@ -75,18 +76,6 @@ class Refused(ValueError):
         super().__init__(f"{status}: {words}")
         self.status = status
         self.words = words
-
-
-class Closable(Protocol):
-    """What is closed at the end of a `with` block."""
-
-    def close(self) -> None: ...
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
 
 class Store(Closable, Protocol):

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from rdfaspider.stores import Closable, stream
+from rdfaspider.closable import Closable
+from rdfaspider.stores import stream
 from rdfaspider.stores.embedded.journal import forget_refused, refused_in
 
 if TYPE_CHECKING:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
+from rdfaspider.closable import Closable
 from rdfaspider.frontier.engine.revisits.revisits import Revisits
 from rdfaspider.frontier.engine.revisits.walk import forget_upgrade
 from rdfaspider.frontier.engine.sieve import Sieve
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.schedule.hosts import Host
 
 
-class Parts:
+class Parts(Closable):
     """A frontier without its methods. Each of its other modules adds those of one subject (engine/)."""
 
     def __init__(
@@ -169,12 +170,6 @@ class Parts:
         finally:
             self._steering.close()
             self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
 
 def _weighs_ranks(rules: RevisitRules | None) -> bool:

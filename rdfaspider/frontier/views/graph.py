@@ -5,10 +5,11 @@ from __future__ import annotations
 import fcntl
 from contextlib import ExitStack, suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from rdfaspider.closable import Closable
 from rdfaspider.frontier.views.links import LinkReader
 from rdfaspider.linkgraph.compact import Compaction
 from rdfaspider.linkgraph.files.arrays import create
@@ -35,7 +36,7 @@ class Ranks(NamedTuple):
     authorities: Array
 
 
-class CrawlGraph:
+class CrawlGraph(Closable):
     """The graph of the frontiers in some directories, the shards of one crawl.
 
     `folder` has the graph; it is built again if the crawl has gone on since, unless it `is_kept`. `missing`
@@ -189,12 +190,6 @@ class CrawlGraph:
 
     def close(self) -> None:
         self._stack.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
 
 def _missing(shards: list[Shard]) -> list[int]:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from rdfaspider import rocksdb
-from rdfaspider.frontier import FrontierUnavailable
 from rdfaspider.frontier.engine.counters import Counters
-from rdfaspider.frontier.engine.terms import shard_begun
-from rdfaspider.frontier.tables.database import Database, explain
 from rdfaspider.frontier.tables.links.edges import Edges
 from rdfaspider.frontier.tables.links.inbox import Inbox
-from rdfaspider.frontier.tables.trie import Trie, depth_of, number_of, state_of
+from rdfaspider.frontier.tables.trie import depth_of, number_of, state_of
+from rdfaspider.frontier.views.reader import DatabaseReader
 from rdfaspider.urls.keys import to_key, to_url
 
 if TYPE_CHECKING:
@@ -21,7 +18,7 @@ if TYPE_CHECKING:
     from rdfaspider.linkgraph.edges import Links
 
 
-class LinkReader:
+class LinkReader(DatabaseReader):
     """Reads the links of a local frontier, running or not, without changing it.
 
     `size` is greater than all numbers. `stamp` has the name of its `shard`, and changes with each write.
@@ -29,12 +26,9 @@ class LinkReader:
     """
 
     def __init__(self, path: str) -> None:
-        self._path = Path(path)
-        self._database = Database(self._path, read_only=True)
-        self._trie = Trie(self._database)
+        super().__init__(path)
         self._edges = Edges(self._database)
         self.size = Counters(self._database).next_number
-        self.shard = shard_begun(self._database)
         self.stamp = [str(self.shard), self._database.sequence]
         self.is_running = not rocksdb.is_sealed(self._path) and rocksdb.is_in_use(self._path)
 
@@ -53,7 +47,7 @@ class LinkReader:
 
     def numbers(self, keys: list[bytes]) -> list[int | None]:
         """Return the numbers of sorted keys, None for an unknown one."""
-        return [None if data is None else number_of(data) for data in self._trie.records(keys)]
+        return [None if data is None else number_of(data) for data in self.trie.records(keys)]
 
     def number(self, url: str) -> int | None:
         """Return the number of a normalised URL, None if it is unknown."""
@@ -65,15 +59,4 @@ class LinkReader:
 
     def urls_of(self, numbers: list[int]) -> list[str]:
         """Return the URLs of numbers; sorted ones are the fastest."""
-        return [to_url(key) for key in self._trie.keys(numbers)]
-
-    def close(self) -> None:
-        self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: object, _: object) -> None:
-        self.close()
-        if kind is Exception:  # rocksdict raises nothing more special for a damaged file
-            raise FrontierUnavailable(explain(self._path, error))
+        return [to_url(key) for key in self.trie.keys(numbers)]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
+from rdfaspider.closable import Closable
 from rdfaspider.frontier import BranchView, Counts, FrontierUnavailable, State, UrlView
 from rdfaspider.frontier.engine.admission import count_admitted
 from rdfaspider.frontier.engine.counters import Counters
@@ -26,17 +27,32 @@ if TYPE_CHECKING:
     from rdfaspider.frontier import HostView
 
 
-class FrontierReader:
+class DatabaseReader(Closable):
+    """Opens the database of a local frontier to read it."""
+
+    def __init__(self, path: str) -> None:
+        self._path = Path(path)
+        self._database = Database(self._path, read_only=True)
+        self.trie = Trie(self._database)
+        self.shard = shard_begun(self._database)
+
+    def close(self) -> None:
+        self._database.close()
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+        if exception[0] is Exception:  # rocksdict raises nothing more special for a damaged file
+            raise FrontierUnavailable(explain(self._path, exception[1]))
+
+
+class FrontierReader(DatabaseReader):
     """Reads what a local frontier has written. What is in flight counts as waiting."""
 
     def __init__(self, path: str, *, delay: float) -> None:
-        self._path = Path(path)
-        self._database = Database(self._path, read_only=True)
+        super().__init__(path)
         self._hosts = Hosts(self._database, Politeness(delay=delay))
         self.limits = limits_of(self._database)
         self.order = order_of(self._database)
-        self.shard = shard_begun(self._database)
-        self.trie = Trie(self._database)
         self._views = UrlViews(self._database)
         self.pages = PageViews(self._database, self.shard)
 
@@ -99,14 +115,3 @@ class FrontierReader:
     def hubs(self, most: int) -> dict[str, list[str]]:
         """Return up to `most` hub pages of each topic; "" stands for none."""
         return hubs_of(self._database, most)
-
-    def close(self) -> None:
-        self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: object, _: object) -> None:
-        self.close()
-        if kind is Exception:  # rocksdict raises nothing more special for a damaged file
-            raise FrontierUnavailable(explain(self._path, error))

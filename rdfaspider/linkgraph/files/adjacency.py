@@ -17,10 +17,11 @@ from __future__ import annotations
 
 import struct
 import sys
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, Self
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import numpy as np
 
+from rdfaspider.closable import Closable
 from rdfaspider.linkgraph.edges import FOLLOW
 from rdfaspider.linkgraph.files.arrays import create
 from rdfaspider.linkgraph.files.varints import Array, decode, encode, gaps_to_rows, rows_to_gaps
@@ -98,7 +99,7 @@ class AdjacencyWriter:
         create(self._index_path, np.array(index, "<u8"))
 
 
-class Adjacency:
+class Adjacency(Closable):
     """Reads a file of links: all pages in order, or some."""
 
     def __init__(self, path: Path) -> None:
@@ -141,12 +142,6 @@ class Adjacency:
 
     def close(self) -> None:
         self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
 
 def _damaged(path: Path) -> ValueError:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
+from rdfaspider.closable import Closable
 from rdfaspider.linkgraph.edges import NOFOLLOW
 from rdfaspider.linkgraph.files.arrays import write
 from rdfaspider.linkgraph.files.varints import Array
@@ -36,7 +37,7 @@ class Piece(NamedTuple):
     targets: Array
 
 
-class Rows:
+class Rows(Closable):
     """The rows of a graph in one direction. `degrees` has the length of each."""
 
     def __init__(self, path: Path, degrees: Array) -> None:
@@ -118,12 +119,6 @@ class Rows:
 
     def close(self) -> None:
         os.close(self._file)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
 
 def _cuts(degrees: Array) -> Array:

@@ -7,9 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from rdfaspider import clock
+from rdfaspider.closable import Closable
 from rdfaspider.frontier import Counts, FrontierUnavailable, Hooks
 from rdfaspider.frontier.sharding import shard_of, shard_of_note
 from rdfaspider.service.notes import STATES
@@ -33,7 +34,7 @@ _ROOM, _LEAVING = 64, 10.0
 _IMPATIENT = 1.0
 
 
-class ShardedFrontier:
+class ShardedFrontier(Closable):
     """A Frontier (see the package) of several shards, in their order, each with a service."""
 
     def __init__(self, shards: Sequence[ServedFrontier]) -> None:
@@ -330,9 +331,3 @@ class ShardedFrontier:
             closing = [pool.submit(shard.close) for shard in self._shards]
         for each in closing:
             each.result()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()

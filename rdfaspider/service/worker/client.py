@@ -13,11 +13,12 @@ from __future__ import annotations
 import logging
 import os
 import socket
-from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import msgspec
 
 from rdfaspider import clock
+from rdfaspider.closable import Closable
 from rdfaspider.frontier import BranchView, FrontierUnavailable, Hooks, HostView, UrlView
 from rdfaspider.frontier.limits import FrontierLimits
 from rdfaspider.frontier.sharding import Shard
@@ -52,7 +53,7 @@ def made_up_name() -> str:
     return f"{socket.gethostname()}-{os.getpid()}-{os.urandom(3).hex()}"
 
 
-class ServedFrontier:
+class ServedFrontier(Closable):
     """A Frontier (see the package) that a service serves to any number of workers.
 
     url         unix:PATH or frontier://HOST:PORT
@@ -408,9 +409,3 @@ class ServedFrontier:
         session.exchange(last, _LEAVING)
         if not self.is_at_once:
             session.ask(messages.Leave(), type(None), _LEAVING)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()

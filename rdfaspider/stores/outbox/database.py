@@ -23,7 +23,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from rdfaspider.stores import Closable, StoreUnavailable
+from rdfaspider.closable import Closable
+from rdfaspider.stores import StoreUnavailable
 from rdfaspider.stores.changes import Change
 from rdfaspider.stores.outbox import tables
 from rdfaspider.stores.outbox.file import ROW, damaged, key_of, open_to_read, open_to_write

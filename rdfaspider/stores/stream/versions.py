@@ -20,7 +20,8 @@ from contextlib import contextmanager
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
-from rdfaspider.stores import Closable, StoreUnavailable
+from rdfaspider.closable import Closable
+from rdfaspider.stores import StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
