@@ -50,15 +50,14 @@ $(VENV)/test.ready: locks/test.txt requirements.txt pyproject.toml | $(BIN)/pyth
 	@touch $@
 
 # Those that rdfaspider/compiled.py names.
-$(COMPILED): setup.py $(shell find rdfaspider/extract rdfaspider/focus rdfaspider/frontier rdfaspider/linkgraph rdfaspider/urls -name '*.py' -o -name '*.c') rdfaspider/compiled.py
+$(COMPILED): setup.py $(shell find rdfaspider/extract rdfaspider/focus rdfaspider/frontier rdfaspider/linkgraph rdfaspider/urls -name '*.py') rdfaspider/compiled.py
 	@echo "Compiling the busiest modules …"
 	@mkdir -p build
 	@touch build/compile.begun
 	@find rdfaspider -name '*.so' -name "*$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))')" -delete
 	@$(BIN)/python setup.py --quiet build_ext --inplace --force --parallel 4 > build/compile.log 2>&1 || true
 	@find rdfaspider -name '*.so' -exec touch -r build/compile.begun {} +
-	@$(BIN)/python -c "import rdfaspider.extract.links as it, rdfaspider.extract.document.lexbor, rdfaspider.extract.guard.scan; \
-	  raise SystemExit(it.__file__.endswith('.py'))" 2>> build/compile.log \
+	@$(BIN)/python -c "import rdfaspider.extract.links as it; raise SystemExit(it.__file__.endswith('.py'))" 2>> build/compile.log \
 	  || echo "No C compiler, or it failed (build/compile.log): all works without, a little slower."
 	@touch -r build/compile.begun $@
 

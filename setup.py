@@ -12,8 +12,6 @@ from setuptools import Extension, setup
 COMPILED = runpy.run_path(str(Path(__file__).parent / "rdfaspider" / "compiled.py"))
 # Those that build for this system; an egg is for all of them.
 COMMANDS = {"bdist_wheel", "build", "build_ext", "editable_wheel", "install"}
-# Where the functions that find others in a library are not in C's own.
-LIBRARIES = ["dl"] if sys.platform == "linux" else []
 
 
 def say(line: str) -> None:
@@ -51,10 +49,6 @@ def extensions() -> list[Extension]:
     except SystemExit as error:  # another mypy may see errors that ours does not
         print(f"The modules are not compiled: {error}", file=sys.stderr)
         return []
-    made += [
-        Extension(name, [os.path.relpath(COMPILED["source"](name))], libraries=LIBRARIES)
-        for name in COMPILED["WRITTEN"]
-    ]
     for extension in made:
         # The compiler may fail, for example without the headers of Python.
         extension.optional = True

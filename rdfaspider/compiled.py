@@ -1,8 +1,7 @@
 """The modules that are compiled where there is a C compiler, and when their sources are used nevertheless.
 
-mypyc makes C of typed Python when the project is built, and two modules are written in C. Nothing depends
-on it: docs/dependencies.md says what it brings. An egg has none of it, for what is compiled cannot be loaded
-from an archive.
+mypyc makes C of typed Python when the project is built. Nothing depends on it: docs/dependencies.md says
+what it brings. An egg has none of it, for what is compiled cannot be loaded from an archive.
 
 Python prefers what is compiled to its source. In a checkout, where sources change, that would be yesterday's
 code: if one of them is newer than what was made of them, the sources are used, all of them, because compiled
@@ -15,7 +14,6 @@ import os
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES, ModuleSpec
 from importlib.util import spec_from_file_location
-from itertools import chain
 from pathlib import Path
 
 MODULES = (
@@ -67,9 +65,6 @@ MODULES = (
     "rdfaspider.urls.keys",
     "rdfaspider.urls.normalise",
 )
-WRITTEN = ("rdfaspider.extract.document.lexbor", "rdfaspider.extract.guard.scan")
-"""Modules that are written in C; each has a stand-in in Python, for where it is not compiled."""
-
 PURE = "RDFASPIDER_PURE"  # the variable of the environment that leaves it all to Python
 
 _PACKAGE = Path(__file__).parent
@@ -81,8 +76,7 @@ _LIBRARY = _PACKAGE / f"compiled__mypyc{_SUFFIX}"
 
 def source(module: str) -> Path:
     """Return the file of a module."""
-    suffix = ".c" if module in WRITTEN else ".py"
-    return _ROOT.joinpath(*module.split(".")).with_suffix(suffix)
+    return _ROOT.joinpath(*module.split(".")).with_suffix(".py")
 
 
 def is_pure() -> bool:
@@ -96,17 +90,13 @@ def _is_whole() -> bool:
     Folders count as a whole, because the constants of modules beside them are compiled in.
     """
     if not _LIBRARY.exists():
-        return not any(source(module).with_suffix(_SUFFIX).exists() for module in MODULES + WRITTEN)
+        return not any(source(module).with_suffix(_SUFFIX).exists() for module in MODULES)
     if not (_ROOT / "pyproject.toml").exists():  # what is installed does not change
         return True
     time = _LIBRARY.stat().st_mtime
     folders = sorted({module.split(".")[1] for module in MODULES})
     sources = (path for folder in folders for path in (_PACKAGE / folder).rglob("*.py"))
-    # What a compiler has refused is older than its source.
-    written = [source(module) for module in WRITTEN if source(module).exists()]
-    made = [path for path in (each.with_suffix(_SUFFIX) for each in written) if path.exists()]
-    time = min([time, *(path.stat().st_mtime for path in made)])
-    return all(path.stat().st_mtime <= time for path in chain([Path(__file__)], written, sources))
+    return all(path.stat().st_mtime <= time for path in [Path(__file__), *sources])
 
 
 class _Sources:
@@ -114,8 +104,6 @@ class _Sources:
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        if name in WRITTEN:  # then its stand-in is used
-            raise ModuleNotFoundError(f"{name} is not compiled", name=name)
         if not name.startswith("rdfaspider.") or not source(name).is_file():
             return None
         return spec_from_file_location(name, source(name))

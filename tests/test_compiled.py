@@ -6,14 +6,13 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 import zipfile
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
 
-from rdfaspider.compiled import MODULES, PURE, WRITTEN, source
+from rdfaspider.compiled import MODULES, PURE, source
 
 PROJECT = Path(__file__).parent.parent
 MADE = PROJECT / "rdfaspider" / f"compiled__mypyc{EXTENSION_SUFFIXES[0]}"
@@ -51,8 +50,8 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def test_each_module_is_there_once() -> None:
-    assert len({*MODULES, *WRITTEN}) == len(MODULES) + len(WRITTEN)
-    assert all(source(module).is_file() for module in MODULES + WRITTEN)
+    assert len({*MODULES}) == len(MODULES)
+    assert all(source(module).is_file() for module in MODULES)
 
 
 @needs_compiled
@@ -60,54 +59,13 @@ def test_what_is_compiled_is_used_unless_a_source_is_newer(checkout: Path) -> No
     assert used(checkout) == {".so"}
     assert used(checkout, pure=True) == {".py"}
     # Others than are shown.
-    others = ("extract/links.py", "urls/normalise.py", "compiled.py", "extract/guard/scan.c")
+    others = ("extract/links.py", "urls/normalise.py", "compiled.py")
     for changed in others:
         (checkout / "rdfaspider" / changed).touch()
         assert used(checkout) == {".py"}
         for made in (checkout / "rdfaspider").rglob("*.so"):
             made.touch()
         assert used(checkout) == {".so"}
-
-
-@needs_compiled
-def test_what_a_compiler_has_refused_is_not_used_as_it_was_before(checkout: Path) -> None:
-    (checkout / "rdfaspider" / "extract" / "guard" / "scan.c").touch()
-    (checkout / MADE.relative_to(PROJECT)).touch()
-    assert used(checkout) == {".py"}
-
-
-@needs_compiled
-def test_a_package_need_not_have_the_sources_in_c(checkout: Path) -> None:
-    for path in (checkout / "rdfaspider").rglob("*.c"):
-        path.unlink()
-    assert used(checkout) == {".so"}
-
-
-@needs_compiled
-@pytest.mark.parametrize("missing", WRITTEN)
-def test_what_is_not_compiled_has_a_stand_in(checkout: Path, missing: str) -> None:
-    relative = source(missing).relative_to(PROJECT).with_suffix(EXTENSION_SUFFIXES[0])
-    (checkout / relative).unlink()
-    program = (
-        "from rdfaspider.extract import extract\n"
-        "print(len(extract(b'<p vocab=http://v/ property=a>b', 'http://x.example/').quads))"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(checkout), PURE: ""}
-    command = [sys.executable, "-c", program]
-    told = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True)
-    assert (told.stdout, told.stderr) == ("2\n", "")
-    assert used(checkout) == {".so"}
-
-
-def test_who_compiles_a_release_has_the_sources_in_c(checkout: Path) -> None:
-    for name in ("MANIFEST.in", "README.md", "LICENSE", "NOTICE"):
-        shutil.copy2(PROJECT / name, checkout)
-    command = [sys.executable, "setup.py", "--quiet", "sdist"]
-    subprocess.run(command, cwd=checkout, check=True, capture_output=True)
-    (made,) = (checkout / "dist").iterdir()
-    with tarfile.open(made) as archive:
-        names = {name.partition("/")[2] for name in archive.getnames()}
-    assert {str(source(module).relative_to(PROJECT)) for module in WRITTEN + MODULES} <= names
 
 
 @needs_compiled

@@ -2,9 +2,9 @@
 
 ``extract`` is a pure function: it opens no file and no connection, keeps nothing between pages and
 never raises, whatever the bytes are: each reader fails alone (``containment``). HTML is parsed once,
-to a flat list of elements (``document``), after ``guard`` has cut what would choke the parsers. Each
-reader walks that list: ``facts``, ``links``, ``rdfa``, ``jsonld``, ``microdata``. RDF documents go to
-``rdf``. All statements of a page end up in one graph (``triples``), each once.
+to a flat list of elements (``document``). Each reader walks that list: ``facts``, ``links``, ``rdfa``,
+``jsonld``, ``microdata``. RDF documents go to ``rdf``. All statements of a page end up in one graph
+(``triples``), each once.
 
 ``extraction`` has what to look for and what was found, ``reading`` is the function. A crawl has its
 pages read by other processes, so that is imported when it is first asked for.

@@ -9,8 +9,6 @@ from __future__ import annotations
 import traceback
 from types import TracebackType
 
-from selectolax.lexbor import SelectolaxError
-
 from rdfaspider.extract.facts import Facts
 
 _MESSAGE = 200  # characters of what was raised
@@ -41,8 +39,7 @@ class contained:
             return False
         # The frames hold what took the memory.
         traceback.clear_frames(trace)
-        # lexbor fails only for want of memory.
-        if isinstance(error, (MemoryError, SelectolaxError)):
+        if isinstance(error, MemoryError):
             self._facts.cuts[f"{self._reader} memory"] += 1
         else:
             # A panic of Rust is no Exception.

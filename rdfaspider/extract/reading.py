@@ -6,11 +6,11 @@ import gc
 from hashlib import blake2b, sha1
 
 from rdfaspider.extract import facts as heads
-from rdfaspider.extract import guard, jsonld, microdata, own, rdf, rdfa, reference
+from rdfaspider.extract import jsonld, microdata, own, rdf, rdfa, reference
 from rdfaspider.extract import links as anchors
 from rdfaspider.extract.containment import contained
 from rdfaspider.extract.document.encoding import to_utf8
-from rdfaspider.extract.document.limits import Limits
+from rdfaspider.extract.document.limits import Limits, without_tags
 from rdfaspider.extract.document.parse import parse
 from rdfaspider.extract.document.tree import Document
 from rdfaspider.extract.extraction import Extraction, Options
@@ -121,7 +121,7 @@ def _read_page(
     facts, limits, formats = extraction.facts, options.limits, options.formats
     body, facts.encoding = to_utf8(body, content_type)
     if len(body) > 2 * limits.tags:  # no tag is shorter
-        size, body = len(body), guard.without_tags(body, limits.tags)
+        size, body = len(body), without_tags(body, limits.tags)
         if len(body) < size:
             facts.cuts["tags"] += 1
     names = _ATTRIBUTES

@@ -35,17 +35,30 @@ def patterns() -> bytes:
 
 
 HOSTILE: dict[str, tuple[bytes, str, str]] = {
-    "nested": (b"<div>" * 2_000_000, HTML, "depth"),
-    "deep": (b'<div property="dc:title">' * 50_000, HTML, "depth"),
+    "nested": (b"<div>" * 900_000, HTML, "tags"),
+    "deep": (b'<div property="dc:title">' * 50_000, HTML, ""),
     "formatting": (
         b"<div>" + b"".join(b"<b id=%d>" % n for n in range(3000)) + b"</div>" + b"<p>x" * 3000,
         HTML,
-        "depth",
+        "",
     ),
+    "roots": (b"".join(b"<html a%d><body b%d>" % (n, n) for n in range(100_000)), HTML, "roots"),
+    "nested texts of nothing": (
+        b'<div property="dc:title">' * 500 + b"<p>" * 499_000,
+        HTML,
+        "elements",
+    ),
+    "forms in tables": (b"<form><table></form></table></form>" * 100_000, HTML, ""),
+    "misnested": (
+        b"".join(b"<b id=%d><div>" % n for n in range(250)) + b"</b>" * 400_000,
+        HTML,
+        "",
+    ),
+    "names": (b"".join(b"<x%d y%d=#>" % (n, n) for n in range(200_000)), HTML, ""),
     "options": (b"<select>" + b"<option>" * 200_000, HTML, ""),
     "flat": (b'<i property="dc:title">x</i>' * 200_000, HTML, "body"),
-    "attributes": (b"<p " + b" ".join(b"a%d=x" % n for n in range(100_000)), HTML, "attributes"),
-    "quoted ends": (b"<p " + b" ".join(b'a%d=">"' % n for n in range(99_999)), HTML, "attributes"),
+    "attributes": (b"<p " + b" ".join(b"a%d=x" % n for n in range(100_000)), HTML, ""),
+    "quoted ends": (b"<p " + b" ".join(b'a%d=">"' % n for n in range(99_999)), HTML, ""),
     "one long attribute": (b'<p property="dc:x" content="' + b"x" * 10_000_000, HTML, "body"),
     "long literal": (b'<p property="dc:x" content="' + b"x" * 2_000_000 + b'">', HTML, "literal"),
     "prefixes": (
@@ -84,7 +97,7 @@ HOSTILE: dict[str, tuple[bytes, str, str]] = {
     "nested XML": (b"<a>" * 300_000, "application/xml", ""),
     "comments": (b"<!--" * 1_000_000, HTML, ""),
     "control characters": (bytes(range(256)) * 5000, HTML, ""),
-    "unfinished tags": (b"<meta charset=" * 300_000, HTML, "attributes"),
+    "unfinished tags": (b"<meta charset=" * 300_000, HTML, ""),
 }
 
 

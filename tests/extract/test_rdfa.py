@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rdfaspider.extract import Limits, extract
-from rdfaspider.extract.document.html import HtmlDocument, namespaces
+from rdfaspider.extract.document.html import HtmlDocument
 from rdfaspider.extract.rdfa import Processor, is_worth
 from rdfaspider.extract.rdfa.vocabulary import bundled
 from rdfaspider.extract.reading import _ATTRIBUTES
@@ -206,7 +206,7 @@ MARKUP = st.sampled_from(
 @given(st.lists(MARKUP, max_size=8))
 def test_the_cheap_test_never_loses_a_triple(parts: list[str]) -> None:
     body = "".join(parts).encode()
-    document = HtmlDocument(body, _ATTRIBUTES, 1000, namespaces(body.lower()))
+    document = HtmlDocument(body, _ATTRIBUTES, 1000)
     graph = Graph(Limits(), Counter())
     Processor(document, Labels("0"), graph, Counter()).run(URL, URL, False, {})
     assert is_worth(document) or not graph.triples

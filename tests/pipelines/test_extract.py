@@ -86,7 +86,7 @@ def test_what_has_no_body_passes_by(pipeline: ExtractPipeline) -> None:
 @pytest.mark.parametrize(
     ("wrong", "outcome", "reader", "links"),
     [
-        ({"limits": Limits(depth="deep")}, "failed", "page", 0),  # type: ignore[arg-type]
+        ({"limits": Limits(tags=0.5 + 10_000)}, "failed", "page", 0),  # type: ignore[arg-type]
         ({"formats": frozenset(("rdfa", "faulty.read"))}, "done", "faulty.read", 1),
     ],
 )

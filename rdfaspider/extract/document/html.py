@@ -1,37 +1,50 @@
-"""HTML to a document, through lexbor, which builds the tree that browsers build."""
+"""HTML to a document, through turbohtml, which builds the tree that browsers build."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
+from operator import attrgetter
 from typing import Any, Final
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
+import turbohtml
 
-from rdfaspider.extract.document.tree import UNSEEN, XHTML, Element, Spend, escaped, start_tag
-
-try:
-    from rdfaspider.extract.document.lexbor import Nodes
-except ImportError:  # it was not compiled
-    from rdfaspider.extract.document.nodes import Nodes  # type: ignore[assignment]
+from rdfaspider.extract.document.tree import (
+    MANY,
+    UNPLACED,
+    UNSEEN,
+    XHTML,
+    Element,
+    Spend,
+    escaped,
+    start_tag,
+    without_unread,
+)
 
 _HIDDEN: Final = ",".join(sorted(UNSEEN - {"head", "title"}))  # of the body
 _NAMESPACE: Final = re.compile(rb"xmlns:[^\s=>/]++")
-
-
-def namespaces(body: bytes) -> frozenset[str]:
-    """Return the attributes named xmlns:… of a page, which is given in lower case."""
-    return frozenset(name.decode() for name in _NAMESPACE.findall(body))
+_SPECIAL: Final = re.compile(r"([^\w-])")
+_LINKING: Final = frozenset(("href", "src"))
+_DEPTH: Final = 128  # listed elements inside each other, the text of each of which may be asked for
+_text: Final[Callable[[Any], str]] = attrgetter("text")
 
 
 class HtmlDocument:
-    """A page of HTML; its tree lives as long as the document."""
+    """A page of HTML; its tree lives as long as the document.
+
+    Most elements of many pages are plain links, which matter only to the list of links. Finding the
+    listed ancestor of an element takes longer than all else about it, so plain links stay UNPLACED
+    unless something that is listed is inside, or a reader asks.
+
+    ``_places`` has the index of each listed node, inverted while it is unplaced, and of others that of
+    their nearest listed ancestor.
+    """
 
     __slots__ = (
         "_limit",
         "_names",
-        "_nodes",
-        "_objects",
+        "_places",
         "_tree",
         "elements",
         "embedded",
@@ -42,92 +55,139 @@ class HtmlDocument:
         "title",
     )
 
-    def __init__(
-        self,
-        body: bytes,
-        names: frozenset[str],
-        limit: int,
-        namespaces: frozenset[str] = frozenset(),
-    ) -> None:
-        self._tree = LexborHTMLParser(body)
-        self._nodes = Nodes(self._tree)
-        self._objects: dict[int, Any] | None = None
+    def __init__(self, body: bytes, names: frozenset[str], limit: int) -> None:
+        """Parse a page in UTF-8."""
+        self._tree = turbohtml.parse(
+            body.decode(), positions=False, allow_declarative_shadow_roots=False
+        )
+        for template in self._tree.select("template"):
+            if template.namespace is turbohtml.Namespace.HTML:  # what is inside is not on the page
+                template.clear()
         self.host = "html5"
-        self.text: Callable[[Any], str] = self._nodes.text
-        self.namespaces = namespaces
+        self.text: Callable[[Any], str] = _text
+        self.namespaces = frozenset(name.decode() for name in _NAMESPACE.findall(body.lower()))
         self.embedded: list[tuple[str, bytes]] = []
-        self._names = names | namespaces
+        self._names = names | self.namespaces
         self._limit = limit
-        self.elements: list[Element]
-        self.elements, self.is_cut = self._nodes.list(self._names, limit)
-        title = self._tree.css_first("title")
-        self.title = "" if title is None else title.text()
+        self._list()
+        title = self._tree.select_one("title")
+        self.title = "" if title is None else title.text
 
     def list_also(self, name: str) -> None:
         """List the elements that have another attribute, too; indices change."""
         self._names |= {name}
-        self._objects = None
-        self.elements, self.is_cut = self._nodes.list(self._names, self._limit)
+        self._list()
+
+    def _list(self) -> None:
+        root: Any = self._tree.root
+        self._places: dict[Any, int] = {root: 0}
+        self.elements: list[Element] = [(-1, "html", _strings(root), root)]
+        places, elements = self._places, self.elements
+        nodes: list[Any] = self._tree.select(_selector(self._names))
+        if nodes and nodes[0] is root:
+            del nodes[0]
+        self.is_cut = len(nodes) >= self._limit
+        depths = [0]
+        others = self._names - _LINKING
+        for node in nodes[: self._limit - 1]:
+            attributes: dict[str, Any] = node.attrs.copy()
+            # Those that are lists of words come as such. Nobody reads the others.
+            if "rel" in attributes:
+                attributes["rel"] = node.attr("rel")
+            if "rev" in attributes:
+                attributes["rev"] = node.attr("rev")
+            if len(attributes) > MANY:
+                attributes = without_unread(attributes)
+            if others.isdisjoint(attributes):
+                places[node] = ~len(elements)
+                elements.append((UNPLACED, node.tag, attributes, node))
+                depths.append(0)
+                continue
+            above = node.parent
+            parent = places.get(above, UNPLACED)
+            if parent < 0:
+                parent = self._listed(above)
+            depth = depths[parent] + 1
+            if depth > _DEPTH:
+                self.is_cut = True
+                continue
+            places[node] = len(elements)
+            elements.append((parent, node.tag, attributes, node))
+            depths.append(depth)
 
     def place(self, index: int) -> int:
         """Return the index of the nearest listed ancestor of an unplaced element, which has its place now."""
-        return self._nodes.place(index)
+        return self.elements[self._listed(self.elements[index][3])][0]
+
+    def _listed(self, node: Any) -> int:
+        """Return the index of a node or its nearest listed ancestor; no way up is walked twice.
+
+        Links on the way are placed.
+        """
+        places = self._places
+        passed: list[tuple[Any, int | None]] = []
+        while (place := places.get(node)) is None or place < 0:
+            passed.append((node, place))
+            node = node.parent
+        for below, inverted in passed[::-1]:
+            if inverted is not None:
+                self.elements[~inverted] = (place, *self.elements[~inverted][1:])
+                place = ~inverted
+            places[below] = place
+        return place
 
     def has_elements(self, node: Any) -> bool:
         """Tell whether an element has child elements."""
-        return self._nodes.has_elements(node)
+        return any(isinstance(child, turbohtml.Element) for child in node.children)
 
     def visible_text(self) -> str:
         """Return the text that a reader sees, with a space between elements; nodes are gone then."""
-        body = self._tree.body
-        if body is None:
-            return ""
-        self._nodes.forget()
-        # The innermost first: a node inside another that is gone must not be touched.
-        for node in reversed(body.css(_HIDDEN)):
-            node.decompose()
-        return body.text(separator=" ")
+        body = self._tree.select_one("body")
+        return "" if body is None else " ".join(body.remove(_HIDDEN).strings)
 
     def html(self, node: Any, spend: Spend) -> str:
         """Return the content of an element as HTML."""
-        return self._object(node).inner_html or ""
+        content: str = node.inner_html
+        return content
 
     def xml(self, node: Any, namespaces: Mapping[str, str], spend: Spend) -> str:
         """Return the content of an element as XML that stands on its own."""
         inherited = {"xmlns": XHTML, **{f"xmlns:{key}": iri for key, iri in namespaces.items()}}
         written: list[str] = []
-        pending: list[tuple[Any, bool]] = [(child, True) for child in _children(self._object(node))]
+        pending: list[tuple[Any, bool]] = [(child, True) for child in _children(node)]
         while pending:
             child, outermost = pending.pop()
             if isinstance(child, str):
                 written.append(child)
-            elif child.is_text_node:
-                written.append(escaped(child.text()))
+            elif isinstance(child, turbohtml.Text):
+                written.append(escaped(child.data))
                 spend(len(written[-1]))
-            elif child.is_element_node:
+            elif isinstance(child, turbohtml.Element):
                 written.append(_start(child, inherited if outermost else {}))
                 spend(len(written[-1]))
                 pending.append((f"</{child.tag}>", False))
                 pending.extend((inner, False) for inner in _children(child))
         return "".join(written)
 
-    def _object(self, node: Any) -> Any:
-        """Return selectolax's object of a node, as which nodes.py knows it anyway."""
-        if isinstance(node, LexborNode):
-            return node
-        if self._objects is None:
-            root: Any = self._tree.root
-            listed = {self._nodes.address(element[3]) for element in self.elements}
-            self._objects = {each.mem_id: each for each in root.traverse() if each.mem_id in listed}
-        return self._objects[self._nodes.address(node)]
+
+@lru_cache(64)
+def _selector(names: frozenset[str]) -> str:
+    """Return the selector of the elements that have one of these attributes."""
+    written = [_SPECIAL.sub(r"\\\1", name) for name in sorted(names)]
+    return ",".join(f"[{name}]" for name in written) or ":not(*)"
 
 
 def _children(node: Any) -> list[Any]:
     """Return the child nodes, the last one first."""
-    return list(node.iter(include_text=True))[::-1]
+    return list(node.children)[::-1]
+
+
+def _strings(node: Any) -> dict[str, str]:
+    """Return all attributes of an element as they are written."""
+    return {name: node.attr(name) or "" for name in node.attrs}
 
 
 def _start(node: Any, inherited: dict[str, str]) -> str:
-    own = {name: value or "" for name, value in node.attributes.items()}
+    own = _strings(node)
     namespaces = inherited | {name: own.pop(name) for name in list(own) if name.startswith("xmlns")}
     return start_tag(node.tag, [*sorted(namespaces.items()), *sorted(own.items())])

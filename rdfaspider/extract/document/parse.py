@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from rdfaspider.extract import guard
-from rdfaspider.extract.document.html import HtmlDocument, namespaces
-from rdfaspider.extract.document.limits import Limits
+from rdfaspider.extract.document.html import HtmlDocument
+from rdfaspider.extract.document.limits import Limits, without_roots
 from rdfaspider.extract.document.tree import Document
-from rdfaspider.extract.document.xml import XmlDocument, cut_attributes, parsed_soup, parsed_xml
+from rdfaspider.extract.document.xml import XmlDocument, cut_attributes, parsed_xml
 from rdfaspider.extract.facts import Facts
 
 
@@ -21,7 +20,11 @@ def parse(
     document: Document | None = None
     if media_type.endswith("xml"):
         document = _parsed_xml(body, media_type, names, limits, facts)
-    document = document or _parsed_html(guard.GuardedPage(body), names, limits, facts)
+    if document is None:
+        body, excess = without_roots(body)
+        if excess:
+            facts.cuts["roots"] += excess
+        document = HtmlDocument(body, names, limits.elements)
     facts.host = document.host
     facts.title = " ".join(document.title[:2000].split())
     if document.is_cut:
@@ -41,16 +44,3 @@ def _parsed_xml(
     if excess := cut_attributes(root, limits.attributes):
         facts.cuts["attributes"] += excess
     return XmlDocument(root, host, names, limits.elements)
-
-
-def _parsed_html(
-    page: guard.GuardedPage, names: frozenset[str], limits: Limits, facts: Facts
-) -> Document:
-    page = guard.without_excess(page, limits, facts.cuts)
-    if guard.is_tame(page, limits.depth):
-        declared = namespaces(page.lowered) if page.has_prefixes else frozenset()
-        return HtmlDocument(page.body, names, limits.elements, declared)
-    root, is_cut = parsed_soup(page.body)
-    if is_cut:
-        facts.cuts["depth"] += 1
-    return XmlDocument(root, "html5", names, limits.elements)

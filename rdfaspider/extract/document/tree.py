@@ -24,9 +24,7 @@ UNPLACED: Final = -2
 Spend = Callable[[int], None]
 """Takes in how many characters were made out of the page; raises Full when they are too many."""
 
-LARGE: Final = 400_000  # bytes of a page that has room for more attributes than memory is meant for
-# In a large page an element with more attributes keeps only those that a reader asks for.
-MANY: Final = 32
+MANY: Final = 32  # attributes; an element with more is listed with those that a reader asks for
 _READ: Final = """
     about content data datatype datetime href http-equiv id inlist itemid itemprop
     itemprop-reverse itemref itemscope itemtype lang name prefix property rel resource rev

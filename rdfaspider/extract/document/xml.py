@@ -1,4 +1,4 @@
-"""XML (XHTML, SVG and other vocabularies), and HTML that is unsafe for others, through libxml2.
+"""XML (XHTML, SVG and other vocabularies) to a document, through libxml2.
 
 No DTD is loaded, no entity is expanded but the named characters of XHTML, nothing is fetched.
 """
@@ -29,7 +29,6 @@ _SVG = "{http://www.w3.org/2000/svg}svg"
 _ENTITY = re.compile(rb"&([A-Za-z][A-Za-z0-9]{1,31});")
 _PREDEFINED = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
 _EMBEDDED = 10_000_000  # bytes of all subtrees in RDF/XML, with what they inherit
-_SHORT = 50_000  # tags of a page that may nest deep
 _EVENTS = ("start", "end", "start-ns")
 _text = etree.XPath("string()")
 
@@ -159,24 +158,6 @@ def parsed_xml(body: bytes, media_type: str) -> tuple[Any, str]:
     except etree.XMLSyntaxError as error:
         raise ValueError(str(error)) from error
     return root, _host(root, media_type)
-
-
-def parsed_soup(body: bytes) -> tuple[Any, bool]:
-    """Return the root of any HTML, and whether it was too deep to be read to its end.
-
-    The parser goes through all open elements at each end tag that has no start tag. There may be
-    2,048 of them, or 256 if it must not be huge.
-    """
-    is_short = body.count(b"<") <= _SHORT
-    parser = etree.HTMLParser(
-        encoding="utf-8", huge_tree=is_short, remove_comments=True, remove_pis=True
-    )
-    try:
-        root = read_tree(body, parser)
-    except etree.XMLSyntaxError:
-        root = None
-    is_cut = any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log)
-    return (etree.Element("html") if root is None else root), is_cut
 
 
 def read_tree(body: bytes, parser: Any) -> Any:

@@ -13,7 +13,8 @@ from codecs import BOM_UTF8
 
 from pyoxigraph import RdfFormat
 
-from rdfaspider.extract import guard, jsonld
+from rdfaspider.extract import jsonld
+from rdfaspider.extract.document.limits import without_tags
 from rdfaspider.extract.jsonld.contexts import Contexts
 from rdfaspider.extract.mediatypes import MEDIA_TYPES
 from rdfaspider.extract.rdf.rdfxml import tamed
@@ -54,7 +55,7 @@ def _read(body: bytes, rdf_format: RdfFormat, base: str, labels: Labels, graph: 
     faults = 0
     body = body.removeprefix(BOM_UTF8)
     if rdf_format == RdfFormat.RDF_XML:
-        body, faults = tamed(guard.without_tags(body, graph.limits.tags), graph)
+        body, faults = tamed(without_tags(body, graph.limits.tags), graph)
     elif body.count(b"<<") > _QUOTED:
         graph.cuts["triple terms"] += 1
         return
