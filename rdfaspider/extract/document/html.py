@@ -91,7 +91,7 @@ class HtmlDocument:
         others = self._names - _LINKING
         for node in nodes[: self._limit - 1]:
             attributes: dict[str, Any] = node.attrs.copy()
-            # Those that are lists of words come as such. Nobody reads the others.
+            # Attributes of words come as lists. Of the others, such as class, nobody reads the value.
             if "rel" in attributes:
                 attributes["rel"] = node.attr("rel")
             if "rev" in attributes:

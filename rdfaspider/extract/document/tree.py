@@ -39,9 +39,7 @@ UNSEEN: Final = frozenset(("head", "noscript", "script", "style", "template", "t
 def without_unread(attributes: dict[str, str]) -> dict[str, str]:
     """Return the attributes that some reader asks for."""
     return {
-        name: value
-        for name, value in attributes.items()
-        if name in READ or name.startswith("xmlns:")
+        name: attributes[name] for name in attributes if name in READ or name.startswith("xmlns:")
     }
 
 

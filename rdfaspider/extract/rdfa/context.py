@@ -120,8 +120,8 @@ class Declarations:
 
     def _prefixes(self, attributes: dict[str, str]) -> dict[str, str]:
         found = {
-            name[6:].lower(): value.strip()
-            for name, value in attributes.items()
+            name[6:].lower(): attributes[name].strip()
+            for name in attributes
             if name.startswith("xmlns:") and name not in ("xmlns:", "xmlns:_")
         }
         if "prefix" in attributes:

@@ -114,7 +114,9 @@ class _Declarations(Declarations):
         return _Names(base, document, LINK_TYPES, labels, self._warnings, self._graph)
 
     def entered(self, context: Context, attributes: dict[str, str], is_root: bool) -> Context:
-        known = {name: attributes[name] for name in attributes.keys() - {"prefix", "vocab"}}
+        known = attributes.copy()
+        known.pop("prefix", None)
+        known.pop("vocab", None)
         return super().entered(context, known, is_root)
 
 
