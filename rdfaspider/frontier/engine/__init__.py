@@ -2,11 +2,8 @@
 
 `LocalFrontier` is the frontier itself; every other frontier serves one of these. Its methods are in
 
-local.py      taking URLs in, and ending them
-taking.py     handing them out, and taking them back when a lease expires
-turns.py      politeness, and turns that are borrowed
-shards.py     what it tells and owes the other shards
-looking.py    what can be seen of it, and notes
+local.py      taking URLs in, ending them, and what can be seen of it and its shard
+taking.py     handing URLs out, taking them back when a lease expires, politeness
 parts.py      how its parts are made, restored, written and closed
 
 The parts that only the engine has:

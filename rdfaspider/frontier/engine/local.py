@@ -7,17 +7,17 @@ are filled from the hosts' records.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from rdfaspider.frontier.engine.looking import Looking
-from rdfaspider.frontier.engine.shards import Forwarding
+from rdfaspider.frontier import Counts, FrontierUnavailable
 from rdfaspider.frontier.engine.taking import Taking
-from rdfaspider.frontier.engine.turns import Turns
 from rdfaspider.frontier.schedule.queue import INBOX_PAGE
 from rdfaspider.frontier.tables.database import guarded
 from rdfaspider.frontier.tables.failures import Failure
 from rdfaspider.frontier.tables.trie import FAILED, KEPT
+from rdfaspider.frontier.views.urls import UrlViews
 from rdfaspider.pages.row import topic_in
 from rdfaspider.urls import to_iri
 from rdfaspider.urls.expressions import linear
@@ -26,7 +26,10 @@ from rdfaspider.urls.keys import to_key, to_keys, to_url
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from rdfaspider.frontier import Beside, Hooks, Keep, State, Taken
+    from rdfaspider.frontier import Beside, Hooks, HostView, Keep, State, Taken
+    from rdfaspider.frontier.politeness import Politeness
+    from rdfaspider.frontier.tables.links.outbox import Owed
+    from rdfaspider.frontier.tables.ranks import Ranks
     from rdfaspider.frontier.tables.trie import Record
 
 
@@ -36,7 +39,7 @@ _NOT_MODIFIED = 304
 REMOVED = "removed"
 
 
-class LocalFrontier(Taking, Turns, Forwarding, Looking):
+class LocalFrontier(Taking):
     """A Frontier (see the package) for one process at a time.
 
     politeness  how long hosts are left alone
@@ -230,3 +233,130 @@ class LocalFrontier(Taking, Turns, Forwarding, Looking):
         batch = self._database.batch()
         host = self._sieve.reopen(batch, key, record._replace(attempts=0))
         self._write(batch, host)
+
+    # --- what can be seen of it ---
+
+    @guarded
+    def counts(self) -> Counts:
+        self._sieve_to_look()
+        revisiting = 0 if self._revisits is None else self._revisits.in_flight
+        return self._urls.counters.counts(in_flight=len(self._leases), revisiting=revisiting)
+
+    @property
+    def ranks(self) -> Ranks:
+        """Return the PageRank of URLs, as it was last computed."""
+        return self._steering.ranks
+
+    @guarded
+    def rank_now(self) -> None:
+        """Compute the PageRank of all URLs, and wait for it; ValueError with a sentence if that fails."""
+        self._sieve.run()
+        self._steering.rank_now()
+
+    @property
+    def is_broken(self) -> bool:
+        """Return whether a write failed, after which nothing more is accepted."""
+        return self._database.is_broken
+
+    @property
+    def in_flight(self) -> int:
+        return len(self._leases)
+
+    @property
+    def politeness(self) -> Politeness:
+        """Return the rules of politeness; they may be replaced at any time."""
+        return self._hosts.politeness
+
+    @politeness.setter
+    def politeness(self, rules: Politeness) -> None:
+        self._schedule.set_politeness(rules, self._now)
+
+    @property
+    def views(self) -> UrlViews:
+        return UrlViews(self._database)
+
+    def hosts(self, now: float) -> Iterator[HostView]:
+        self._sieve_to_look()
+        view, total = self._hosts.view, self._urls.counters.next_host
+        yield from (view(host, now) for host in self._hosts.all(total))
+
+    def _sieve_to_look(self) -> None:
+        """Look up the inbox, because only that shows how many of its links are new."""
+        if self._sieve.has_work and not self._database.is_broken:
+            with suppress(
+                FrontierUnavailable
+            ):  # the next change raises it where the crawl can stop
+                self._run_sieve()
+
+    @guarded
+    def _run_sieve(self) -> None:
+        self._sieve.run()
+
+    def host_key(self, number: int) -> str | None:
+        """Return the key of a host with work; numbers differ between copies, keys do not."""
+        host = self._hosts.by_id(number)
+        return None if host is None else host.key.decode("ascii")
+
+    def host_number(self, key: str) -> int | None:
+        """Return the number of a host with work; links in the inbox are looked up first."""
+        host = self._hosts.in_memory(key.encode("ascii"))
+        if host is None:
+            self._sieve_to_look()
+            host = self._hosts.in_memory(key.encode("ascii"))
+        return None if host is None else host.id
+
+    @guarded
+    def note(self, name: str) -> bytes | None:
+        return self._database.notes.get(name.encode())
+
+    @guarded
+    def set_note(self, name: str, value: bytes) -> None:
+        self._database.notes[name.encode()] = value
+
+    # --- what it tells and owes the other shards (sharding.py) ---
+
+    def address_of(self, host: int) -> str:
+        """Return the server address of a host with work, "" if it has a server to itself."""
+        known = self._hosts.by_id(host)
+        server = None if known is None else known.server
+        return "" if server is None else server.address or ""
+
+    @property
+    def floor(self) -> int:
+        """Return the smallest depth at which anything is unfinished, 256 if nothing is."""
+        return 0 if self._sieve.outbox.size else self._sieve.floor
+
+    @property
+    def floor_elsewhere(self) -> int:
+        """Return the smallest unfinished depth of the other shards, as far as is known."""
+        return self._sieve.floor_elsewhere
+
+    def set_floor_elsewhere(self, depth: int) -> None:
+        """Set the smallest unfinished depth of the other shards."""
+        self._sieve.floor_elsewhere = depth
+
+    @property
+    def is_owing(self) -> bool:
+        """Return whether some links have yet to be forwarded to other shards."""
+        return self._sieve.outbox.size > 0
+
+    @guarded
+    def owed(self, most: int, now: float) -> list[Owed]:
+        """Return links to forward to other shards; the caller confirms them with `forwarded`."""
+        return list(self._sieve.outbox.hand_out(most, now))
+
+    @guarded
+    def owe(
+        self, page: str, depth: int, links: Sequence[str], contexts: Sequence[int], hops: int
+    ) -> None:
+        """Store links of a page that have yet to be forwarded to other shards."""
+        batch = self._database.batch()
+        self._sieve.outbox.add(batch, to_key(page), depth, to_keys(links), contexts, hops)
+        self._database.write(batch)
+
+    @guarded
+    def forwarded(self, page: str, depth: int) -> None:
+        """Record that other shards have the links of a page, at a depth of the links."""
+        batch = self._database.batch()
+        self._sieve.outbox.remove(batch, to_key(page), depth)
+        self._database.write(batch)
