@@ -73,28 +73,6 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.limits import FrontierLimits
     from rdfaspider.frontier.politeness import Demand, Experience
 
-__all__ = [
-    "Beside",
-    "BranchView",
-    "Counts",
-    "Frontier",
-    "FrontierUnavailable",
-    "Hooks",
-    "HostView",
-    "Inspector",
-    "Keep",
-    "State",
-    "Taken",
-    "UrlView",
-    "Visit",
-    "is_begun",
-    "is_page",
-    "is_replicated",
-    "is_shared",
-    "open_frontier",
-    "services_of",
-]
-
 State = Literal["done", "failed", "denied"]
 
 # How the URLs of frontiers in other processes begin.

@@ -35,19 +35,6 @@ if TYPE_CHECKING:
     from rdfaspider.stores.selection import Selection
     from rdfaspider.stores.server.access import Access
 
-__all__ = [
-    "PageStore",
-    "Refused",
-    "Sink",
-    "Store",
-    "StoreDown",
-    "StoreInUse",
-    "StoreUnavailable",
-    "open_outbox",
-    "open_sink",
-    "open_store",
-]
-
 
 class StoreUnavailable(OSError):
     """Says in a sentence why a store cannot be opened and what to do about it."""
