@@ -29,8 +29,7 @@ from rdfaspider.settings.identity import introduce
 from rdfaspider.settings.places import frontier_url, has_pushed_seeds
 from rdfaspider.signals import seed_failed
 from rdfaspider.spiders.arguments import check_arguments, read_depth
-from rdfaspider.spiders.domains import DomainHosts
-from rdfaspider.spiders.scope import Scope, read_filters
+from rdfaspider.spiders.scope import DomainHosts, Scope, read_filters
 from rdfaspider.spiders.seeds import Seeds, read_hubs, read_seeds
 from rdfaspider.urls import Filters, host, redirect_target, unfit_authority
 from rdfaspider.urls.hosts import host_and_port

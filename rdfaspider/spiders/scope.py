@@ -1,13 +1,18 @@
-"""Which links a crawl follows: how far from its seeds it goes, and what the URLS_ settings say."""
+"""Which links a crawl follows: how far from its seeds it goes, to how many hosts of a
+domain, and what the URLS_ settings say."""
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left
+from collections import OrderedDict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from scrapy.exceptions import UsageError
 
 from rdfaspider.urls import Filters, Traps, host, registered_domain
+from rdfaspider.urls.hosts import owner_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -15,6 +20,9 @@ if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
 _KEYS: dict[str, Callable[[str], str]] = {"host": host, "domain": registered_domain}
+
+# Domains to remember, those seen last.
+_DOMAINS = 20_000
 
 
 class Scope:
@@ -64,3 +72,40 @@ def read_filters(settings: BaseSettings) -> Filters:
         )
     except (TypeError, ValueError) as error:
         raise UsageError(f"A URLS_ setting is wrong: {error}") from error
+
+
+class DomainHosts:
+    """Admits the first hosts of each registered domain, `most` of them, and no others.
+
+    Where every name has an address (`*.example.com`), each page can link to a hundred new hosts, and the
+    frontier keeps a kilobyte for each while it has URLs.
+
+    Layout: the hashes of the admitted hosts, sorted, by domain; the domain seen last is at the end. A domain
+    that is forgotten starts again from zero, as all do at the next start. Two hosts of a domain with the same
+    hash, one in 2^64, count as one.
+    """
+
+    def __init__(self, most: int, domains: int = _DOMAINS) -> None:
+        self.most = most
+        self.domains = domains
+        self._hosts: OrderedDict[str, array[int]] = OrderedDict()
+
+    def admits(self, host: str) -> bool:
+        domain = owner_of(host)
+        if domain == host:
+            return True  # there is only one
+        hosts = self._hosts.get(domain)
+        if hosts is None:
+            hosts = self._hosts[domain] = array("q")
+            if len(self._hosts) > self.domains:
+                self._hosts.popitem(last=False)
+        else:
+            self._hosts.move_to_end(domain)
+        number = hash(host)
+        place = bisect_left(hosts, number)
+        if place < len(hosts) and hosts[place] == number:
+            return True
+        if len(hosts) >= self.most:
+            return False
+        hosts.insert(place, number)
+        return True

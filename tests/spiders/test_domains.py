@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from scrapy.utils.test import get_crawler
 
 from rdfaspider.items import Page
-from rdfaspider.spiders.domains import DomainHosts
 from rdfaspider.spiders.rdfa import RdfaSpider
+from rdfaspider.spiders.scope import DomainHosts
 from tests.hostile import OK, addresses, crawl, name_of, serving, with_robots
 
 if TYPE_CHECKING:
