@@ -82,6 +82,12 @@ _KINDS = {
     "modified": "time",
     "similarity": "real",
 }
+# The fields of a row that are 0 or empty if nothing is known, and those that are counted of pages alone.
+_KNOWN = (
+    *("reason", "status", "milliseconds", "content_type", "encoding", "title", "language"),
+    *("signals", "license", "policy", "topics"),
+)
+_COUNTED = ("size", "links", "triples", "rdfa", "jsonld", "microdata", "rdf", "problems")
 # The names of a table's columns, each with the kind of its values: text, time (in seconds), real or whole.
 Columns = Mapping[str, str]
 Rows = Iterable[Sequence[Any]]
@@ -133,42 +139,26 @@ def _record(
     is_page = row.reason == "page"  # else nobody has counted
     # The first of a cluster may be in a frontier that was not named.
     cluster = numbers[near.first] if near else None
+    known = {name: getattr(row, name) or None for name in _KNOWN}
+    known |= {name: getattr(row, name) if is_page else None for name in _COUNTED}
     return PageRecord(
-        without_userinfo(page.url),
-        host(page.url),
-        page.number,
-        page.state,
-        row.reason or None,
-        row.status or None,
-        page.depth,
-        row.fetched if 0 < row.fetched < 1 << 32 else None,
-        row.milliseconds or None,
-        row.content_type or None,
-        row.encoding or None,
-        row.size if is_page else None,
-        digest.hex() or None,
-        row.title or None,
-        row.language or None,
-        text.language or None if text else None,
-        text.certainty if text and text.language else None,
-        text.words if text else None,
-        row.links if is_page else None,
-        row.triples if is_page else None,
-        row.rdfa if is_page else None,
-        row.jsonld if is_page else None,
-        row.microdata if is_page else None,
-        row.rdf if is_page else None,
-        page.copy_of,
-        cluster,
-        near.similarity if near and cluster is not None else None,
-        row.modified if 0 < row.modified < 1 << 32 else None,
-        row.problems if is_page else None,
-        row.signals or None,
-        row.license or None,
-        row.policy or None,
-        row.topics.partition(" ")[0] or None,
-        row.topics or None,
-        row.own,
+        **known,
+        url=without_userinfo(page.url),
+        host=host(page.url),
+        number=page.number,
+        state=page.state,
+        depth=page.depth,
+        fetched=row.fetched if 0 < row.fetched < 1 << 32 else None,
+        sha1=digest.hex() or None,
+        detected=text.language or None if text else None,
+        certainty=text.certainty if text and text.language else None,
+        words=text.words if text else None,
+        copy_of=page.copy_of,
+        cluster=cluster,
+        similarity=near.similarity if near and cluster is not None else None,
+        modified=row.modified if 0 < row.modified < 1 << 32 else None,
+        topic=row.topics.partition(" ")[0] or None,
+        own=row.own,
     )
 
 

@@ -16,7 +16,7 @@ from rdfaspider.frontier.engine.taking import Taking
 from rdfaspider.frontier.schedule.queue import INBOX_PAGE
 from rdfaspider.frontier.tables.database import guarded
 from rdfaspider.frontier.tables.failures import Failure
-from rdfaspider.frontier.tables.trie import FAILED, KEPT
+from rdfaspider.frontier.tables.trie import KEPT
 from rdfaspider.frontier.views.urls import UrlViews
 from rdfaspider.pages.row import topic_in
 from rdfaspider.urls import to_iri
@@ -189,19 +189,11 @@ class LocalFrontier(Taking):
     def requeuing(self, pattern: str, reason: str = "") -> Iterator[bool]:
         """Do the same URL by URL, of those that failed for a reason if one is given; yield for each that is
         looked at whether it waits again."""
-        wanted = linear(pattern)
-        if reason:
-            for view in self.views.scan("failed", pattern, reason):
-                record = view and self.trie.record(view.url)
-                if view and record:
-                    self._reopen(to_key(view.url), record)
-                yield bool(record)
-            return
-        for key, record in self.trie.subtree():
-            is_wanted = record.state == FAILED and bool(wanted.search(to_url(key)))
-            if is_wanted:
-                self._reopen(key, record)
-            yield is_wanted
+        for view in self.views.scan("failed", pattern, reason):
+            record = view and self.trie.record(view.url)
+            if view and record:
+                self._reopen(to_key(view.url), record)
+            yield bool(record)
 
     @guarded
     def retire(self, pattern: str) -> int:

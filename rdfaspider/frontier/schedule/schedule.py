@@ -195,7 +195,7 @@ class Schedule:
             self._ready.pop()
         return entry
 
-    def _is_valid(self, entry: tuple[Any, int, int, int]) -> bool:
+    def _is_valid(self, entry: tuple[Any, ...]) -> bool:
         host = self.hosts.by_id(entry[-1])
         return host is not None and host.stamp == entry[-2]
 
@@ -235,14 +235,9 @@ class Schedule:
 
         An entry ends in the stamp it was made with and the id of its host.
         """
-        find = self.hosts.by_id
-        while heap:
-            entry = heap[0]
-            host = find(entry[-1])
-            if host is not None and host.stamp == entry[-2]:
-                return True
+        while heap and not self._is_valid(heap[0]):
             heapq.heappop(heap)
-        return False
+        return bool(heap)
 
     # --- taking and landing ---
 

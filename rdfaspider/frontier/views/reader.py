@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from array import array
+from collections import Counter, defaultdict
 from contextlib import suppress
 from functools import cached_property
+from heapq import nlargest
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rdfaspider.closable import Closable
+from rdfaspider.focus.topics import topic_of
+from rdfaspider.focus.topics.names import NOTE, read_names
 from rdfaspider.frontier import BranchView, Counts, FrontierUnavailable, State, UrlView
 from rdfaspider.frontier.engine.admission import count_admitted
 from rdfaspider.frontier.engine.counters import Counters
@@ -15,16 +20,17 @@ from rdfaspider.frontier.engine.terms import limits_of, order_of, shard_begun
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.schedule.hosts import Host, Hosts
 from rdfaspider.frontier.tables.database import Database, explain
-from rdfaspider.frontier.tables.trie import Trie
-from rdfaspider.frontier.views.hubs import hubs_of
+from rdfaspider.frontier.tables.trie import DONE, KEPT, Trie
 from rdfaspider.frontier.views.pages import PageViews
 from rdfaspider.frontier.views.urls import UrlViews
+from rdfaspider.urls.keys import to_url
 
 if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterable, Iterator
 
     from rdfaspider.frontier import HostView
+    from rdfaspider.frontier.tables.database import Database
 
 
 class DatabaseReader(Closable):
@@ -115,3 +121,36 @@ class FrontierReader(DatabaseReader):
     def hubs(self, most: int) -> dict[str, list[str]]:
         """Return up to `most` hub pages of each topic; "" stands for none."""
         return hubs_of(self._database, most)
+
+
+def hubs_of(database: Database, most: int) -> dict[str, list[str]]:
+    """Return up to `most` done pages by topic, those first on which most URLs were first found.
+
+    WebParF starts from such hubs; a later crawl takes them from an earlier one (section IV.A; row P9).
+    Pages of no topic, and all pages of a crawl without topics, are under "".
+    """
+    found = _found_on_each(database)
+    names = read_names(database.notes.get(NOTE.encode())) or [""]
+    pages: dict[int, list[tuple[int, bytes]]] = defaultdict(list)
+    for key, record in Trie(database).subtree():
+        if record.state in (DONE, KEPT) and (count := found[record.number]):
+            topic = topic_of(record.hint)
+            those = pages[topic if topic < len(names) else 0]
+            those.append((count, key))
+            if len(those) > 4 * most:
+                those[:] = nlargest(most, those)
+    return {
+        names[topic]: [to_url(key) for _, key in nlargest(most, those)]
+        for topic, those in sorted(pages.items())
+    }
+
+
+def _found_on_each(database: Database) -> Counter[int]:
+    """Return how many URLs were first found on each page, by the page's number."""
+    found: Counter[int] = Counter()
+    for _, value in database.referrers.pairs():
+        block = array("Q")
+        block.frombytes(value)
+        found.update(block)
+    found.pop(0, None)  # found on no page
+    return Counter({number - 1: count for number, count in found.items()})
