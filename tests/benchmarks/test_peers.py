@@ -2,13 +2,13 @@
 
     pytest tests/benchmarks/test_peers.py -s
 
-colly, spider, crawler4j with Any23 and Apache Nutch crawl the web of test_speed.py under the same meter,
-beside bare Scrapy and rdfaspider. Each is built when it is first used (speed/programs.py), and left out
-with a reason where it cannot be. Nutch must be installed: NUTCH_HOME is its folder runtime/local. Only
-ratios within the run are asserted: a goal once it is reached, and on the machine that docs/speed.json
-was measured on that none is 15 % below what it has. A goal that is not reached is told, as a skipped
-test. A ratio by the clock is skipped when strangers took part of a core meanwhile. SPEED_PIN=1 writes
-the part `peers` of that file, and docs/speed.md.
+colly, spider, crawler4j with Any23, Apache Nutch and Heritrix crawl the web of test_speed.py under the
+same meter, beside bare Scrapy and rdfaspider. Each is built when it is first used (speed/programs.py),
+and left out with a reason where it cannot be. Nutch must be installed: NUTCH_HOME is its folder
+runtime/local. Only ratios within the run are asserted: a goal once it is reached, and on the machine
+that docs/speed.json was measured on that none is 15 % below what it has. A goal that is not reached is
+told, as a skipped test. A ratio by the clock is skipped when strangers took part of a core meanwhile.
+SPEED_PIN=1 writes the part `peers` of that file, and docs/speed.md.
 """
 
 from __future__ import annotations
@@ -32,17 +32,14 @@ from tests.benchmarks.test_speed import PROCESSOR as BY_CPU
 
 COLLY, COLLY_REDIS = "(g) colly (Go), in memory", "(h) colly (Go), Redis"
 SPIDER, CRAWLER4J = "(i) spider (Rust), in memory", "(j) crawler4j (Java), Any23"
-NUTCH = "(k) Nutch (Java), Hadoop in local mode"
+NUTCH, HERITRIX = "(k) Nutch (Java), Hadoop in local mode", "(l) Heritrix (Java), WARC files"
 PROGRAMS = {
     COLLY: "colly",
     COLLY_REDIS: "colly",
     SPIDER: "spider",
     CRAWLER4J: "crawler4j",
     NUTCH: "nutch",
-}
-# Not a program here: its Berkeley DB is in no registry that is asked.
-HERITRIX = {
-    "Heritrix 3": "it needs Berkeley DB 7.5.11 (com.sleepycat:je), which Maven Central lacks"
+    HERITRIX: "heritrix",
 }
 
 GOALS = {
@@ -60,7 +57,7 @@ pytestmark = pytest.mark.timeout(3600)
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     """Let everybody run, print the table, and pin it if that is asked for."""
-    run = Run(tmp_path_factory.mktemp("peers"), missing=dict(HERITRIX))
+    run = Run(tmp_path_factory.mktemp("peers"))
     run.pinned, run.is_pinned_here = pins.read("peers")
     _race(run)
     print(f"\n\n{report.table(run.rows.values())}")
@@ -95,6 +92,7 @@ def _race(run: Run) -> None:
             row = replace(run.rows[CRAWLER4J], triples=len(quads), agrees=agrees)
             run.rows[CRAWLER4J] = row
         _crawl(race, NUTCH)
+        _crawl(race, HERITRIX)
         redis = run.start(stack, "Redis", machine.redis(run.directory))
         _crawl(race, COLLY_REDIS, "--redis", redis)
     run.rows = dict(sorted(run.rows.items()))

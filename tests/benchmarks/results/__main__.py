@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from tests.benchmarks.results import crawls, others, thesis
 from tests.benchmarks.results.largest import largest
 from tests.benchmarks.results.page import keep
+from tests.benchmarks.results.peer import figures_7_to_9
 from tests.benchmarks.results.tables import Table, machine
 
 TABLES: dict[str, Callable[[Path], Table]] = {
@@ -31,10 +32,11 @@ TABLES: dict[str, Callable[[Path], Table]] = {
     "kspider": others.kspider,
     "figure11": crawls.figure_11,
     "mining": crawls.mining,
+    "figures7-9": figures_7_to_9,
     "wire": crawls.wire,
     "rates": others.rates,
 }
-LONG = ("table2-million", "table7-largest", "gigabytes")  # these take minutes each
+LONG = ("table2-million", "table7-largest", "gigabytes", "figures7-9")  # these take minutes each
 HOURS = ("largest",)  # measured only if named
 
 

@@ -65,6 +65,11 @@ program; what Redis takes is in the last column.
   step, as its own `bin/crawl` does. All of them count, "of children". On a web of this size their starts
   are most of it: the steps of Nutch 1.22 in one JVM took about a third of the CPU. Nutch is not built
   here, because its plugins are in no registry: `NUTCH_HOME` names an installed one.
+* (l) Heritrix has its own profile without pauses. It keeps its frontier in Berkeley DB and each page in a
+  WARC file, and extracts no triples. Its CPU time includes the start of its JVM, "of children". Berkeley DB
+  is 18.3.12 instead of 7.5.11, which Maven Central lacks. If the table has no row (l), that run was made
+  without it; [results.md](results.md#tarantula-figures-7-to-9-a-crawl-over-time-beside-heritrix) has
+  Heritrix beside (e) over time.
 
 Only (e) and (j) extract triples, and only (e) puts them into a durable store. Where "strangers" differ
 between two contenders, so does what a page costs them, and their ratio is rough.

@@ -79,7 +79,7 @@ class Installed:
             raise Unavailable(f"{self.variable} is {home}, where there is no {self.program}")
 
     def command(self) -> list[str]:
-        return [sys.executable, "-m", f"tests.benchmarks.speed.{self.module}"]
+        return _python(self.module)
 
 
 def _java(folder: str) -> list[str]:
@@ -87,10 +87,14 @@ def _java(folder: str) -> list[str]:
     return ["java", "-cp", f"{built}/classes:{built}/dependency/*", "Peer"]
 
 
-def _maven(folder: str) -> Peer:
+def _python(module: str) -> list[str]:
+    return [sys.executable, "-m", f"tests.benchmarks.speed.{module}"]
+
+
+def _maven(folder: str, command: Callable[[str], list[str]]) -> Peer:
     goals = ("compile", "dependency:copy-dependencies", "-DincludeScope=runtime")
     make = ("mvn", "--batch-mode", "--quiet", *goals, f"-Dpeer.build={BUILT / folder}")
-    return Peer(folder, ("java", "javac", "mvn"), make, lambda: _java(folder))
+    return Peer(folder, ("java", "javac", "mvn"), make, lambda: command(folder))
 
 
 COMPILED = {
@@ -107,7 +111,8 @@ COMPILED = {
         lambda: [str(BUILT / "spider" / "release" / "peer")],
         {"CARGO_TARGET_DIR": str(BUILT / "spider")},
     ),
-    "crawler4j": _maven("crawler4j"),
+    "crawler4j": _maven("crawler4j", _java),
+    "heritrix": _maven("heritrix", _python),
 }
 PEERS: dict[str, Peer | Installed] = {
     **COMPILED,
