@@ -38,11 +38,14 @@ def test_what_does_not_depend_on_the_machine_is_as_it_was(name: str, tmp_path: P
 
 
 @pytest.mark.slow
-def test_the_queue_spreads_hosts_without_a_delay(tmp_path: Path) -> None:
+def test_the_threshold_and_the_spread_of_the_queue_each_have_an_effect(tmp_path: Path) -> None:
     measured = thesis.table_2(tmp_path, slice(1, 2))
-    assert measured.rows == KEPT["table2"].rows[1:2]
-    *_, alone, neither = measured.rows[0]
-    assert float(neither) > float(alone), "the threshold does the work"
+    assert measured.rows == KEPT["table2"].rows[1::4]
+    even, uneven = (dict(zip(measured.head, row, strict=True)) for row in measured.rows)
+    for row in (even, uneven):
+        assert row["threshold and spread"] == row["expected"]
+    assert float(even["threshold alone"]) > float(even["spread alone"])
+    assert float(uneven["spread alone"]) > float(uneven["threshold alone"])
 
 
 def test_the_pace_is_that_of_the_last_seconds() -> None:

@@ -65,15 +65,57 @@ def test_a_quota_is_at_least_one_and_at_most_twenty() -> None:
     assert diversity.quota(1.0) == 1
 
 
-def test_a_page_is_soon_over_until_the_rate_is_known() -> None:
+@pytest.fixture
+def diversity() -> Diversity:
+    """The threshold at a rate of ten a second."""
     diversity = Diversity()
     diversity.quota(0.0)
-    assert diversity.is_soon_over(10_000)
-    for _ in range(500):
+    for _ in range(10):
         diversity.taken()
     diversity.quota(1.0)
-    assert diversity.is_soon_over(499)
-    assert not diversity.is_soon_over(500)
+    return diversity
+
+
+@pytest.mark.parametrize(
+    ("waiting", "quota"),
+    [
+        ([500] * 10, 20),  # a tenth of the page is each host's
+        ([500] + [1] * 9, 1),
+        ([500] + [1] * 18, 2),  # a page for two seconds
+        ([500] + [4] * 9, 4),
+        ([500, 500, 500, 500, 1], 3),  # too few hosts for a tenth: a fifth, rounded
+        ([500], 20),
+    ],
+)
+def test_no_host_has_more_of_a_page_than_the_threshold(
+    diversity: Diversity, waiting: list[int], quota: int
+) -> None:
+    assert diversity.fair(20, waiting, are_all=True) == quota
+
+
+def test_a_page_has_one_url_of_each_host_while_others_wait_for_their_turn(
+    diversity: Diversity,
+) -> None:
+    assert diversity.fair(20, [500] * 5, are_all=False) == 1
+    assert diversity.fair(20, [500] * 10, are_all=False) == 20
+    assert Diversity().fair(20, [500] * 10, are_all=False) == 1, "the rate is not known"
+
+
+@pytest.mark.parametrize("rate", [10, 50])
+def test_a_host_with_many_urls_is_asked_once_a_second(tmp_path: Path, rate: int) -> None:
+    """Without a delay, while each other host gets one URL a second."""
+    with LocalFrontier(str(tmp_path / "frontier"), politeness=Politeness(delay=0.0)) as frontier:
+        frontier.put([f"http://h0.test/{number}" for number in range(10 * rate)])
+        for second in range(10):
+            frontier.put([f"http://h{host}.test/{second}" for host in range(1, rate)])
+            asked = Counter[int]()
+            for turn in range(rate):
+                now = second + turn / rate
+                taken = frontier.take(now)
+                assert taken is not None
+                frontier.finish(taken, "done", now)
+                asked[taken.host] += 1
+            assert set(asked.values()) == {1}
 
 
 @pytest.mark.parametrize("delay", [0.0, 1.0])

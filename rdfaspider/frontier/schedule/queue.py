@@ -4,10 +4,10 @@ When ready hosts have nothing at hand, a queue page is made for them: each gives
 diversity threshold allows, and the page is spread so that the URLs of one host are as far apart as
 possible. The page decides in which order ready hosts are served.
 
-The threshold is the RDFa Web Spider's: the reciprocal of the URLs taken per second, so that at a steady
-rate no host is asked more often than once a second, whatever its share. It is a share of a page of 2,000
-URLs. A page of fewer may be used up within a second, and while other hosts wait for their turn it has one
-URL of each. Where a host rests for a second after each fetch anyway, a page may have more of it: that
+The threshold is the RDFa Web Spider's: the reciprocal of the URLs taken per second. No host has a larger
+share of a page, so at a steady rate none is asked more often than once a second. If all ready hosts are in
+the page and are too few for that, no host has more than an equal share. A host has at least one URL in its
+page and at most 20. Where each host rests for a second after a fetch anyway, a page may have more of it: that
 saves reads. The same holds for a host that may have as many URLs in flight as a page may have of it, such as
 a server of the user.
 
@@ -78,9 +78,10 @@ class Queue:
         room = (MOST_AT_HAND - len(self._loaded)) // len(hosts)
         most = max(1, min(self._order.most_at_hand, room))
         quota = min(self._diversity.quota(now), most)
-        are_all = len(hosts) < self._order.fed_at_once
-        if not are_all and not self._rests and self._diversity.is_soon_over(len(hosts)):
-            quota = most = 1
+        if not self._rests:
+            are_all = len(hosts) < self._order.fed_at_once
+            quota = self._diversity.fair(quota, [host.waiting for host in hosts], are_all=are_all)
+            most = most if are_all else quota
         cursor = WaitingCursor(self._waiting)
         found = {
             host.id: self._order.pick(
@@ -170,9 +171,17 @@ class Diversity:
             self._takes, self._since = 0, now
         return max(1, min(MOST_OF_A_HOST, int(QUEUE_PAGE * self.threshold)))
 
-    def is_soon_over(self, urls: int) -> bool:
-        """Return whether so few URLs are taken within a second, as far as is known."""
-        return not self._is_known or urls * self.threshold < 1.0
+    def fair(self, quota: int, waiting: Sequence[int], *, are_all: bool) -> int:
+        """Lower a quota until no host exceeds its share of the page, but not below one.
+
+        `waiting` has the number of waiting URLs of each host; `are_all` says that no other host is ready.
+        """
+        share = self.threshold if self._is_known else 0.0
+        if are_all:
+            share = max(share, 1 / len(waiting))
+        while quota > 1 and quota > round(share * sum(min(count, quota) for count in waiting)):
+            quota -= 1
+        return quota
 
 
 def spread(hosts: Sequence[Kind]) -> list[int]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from itertools import product
 from pathlib import Path
 from unittest.mock import patch
@@ -12,7 +13,7 @@ from unittest.mock import patch
 from rdfaspider.extract import Limits, Options, extract
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.frontier.schedule.queue import QUEUE_PAGE, Diversity
+from rdfaspider.frontier.schedule.queue import MOST_OF_A_HOST, Diversity
 from rdfaspider.robots import Robots
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
@@ -25,48 +26,85 @@ from tests.conftest import FATES, read_fates
 from tests.robots.test_robots import TABLE_3, THESIS
 
 TABLE_2 = [(100, 10), (1_000, 50), (10_000, 100), (100_000, 1_000), (1_000_000, 1_000)]
+# What is switched off in a column of the table, without a delay.
+NO_THRESHOLD = (
+    patch.object(Diversity, "quota", lambda self, now: MOST_OF_A_HOST),
+    patch.object(Diversity, "fair", lambda self, quota, waiting, are_all: quota),
+)
+NO_SPREAD = (
+    patch("rdfaspider.frontier.schedule.queue.spread", lambda hosts: [*range(len(hosts))]),
+)
+SWITCHED_OFF = ((), NO_SPREAD, NO_THRESHOLD, NO_SPREAD + NO_THRESHOLD)
 
 
-def table_2(directory: Path, wanted: slice = slice(4)) -> Table:
+def even(count: int, rate: int) -> Iterator[list[str]]:
+    """Yield the URLs of each second: all in the first, as many of each host."""
+    yield [f"http://h{number % rate}.test/{number // rate}" for number in range(count)]
+    yield from ([] for _ in range(count // rate - 1))
+
+
+def uneven(count: int, rate: int) -> Iterator[list[str]]:
+    """Yield the URLs of each second: one of each host, but of the first many at the start."""
+    for second in range(count // rate):
+        others = [f"http://h{host}.test/{second}" for host in range(1, rate)]
+        first = [] if second else [f"http://h0.test/{number}" for number in range(count // 2)]
+        yield first + others
+
+
+def table_2(
+    directory: Path,
+    wanted: slice = slice(4),
+    inputs: Sequence[Callable[[int, int], Iterator[list[str]]]] = (even, uneven),
+) -> Table:
     """URLs in and out of the queue, and the least diverse second."""
     measured = []
-    for count, rate in TABLE_2[wanted]:
-        out, peak = queue(directory / str(count), count, rate, delay=1.0)
-        _, alone = queue(directory / f"{count} alone", count, rate, delay=0.0)
-        with (
-            patch.object(Diversity, "quota", lambda self, now: QUEUE_PAGE),
-            patch.object(Diversity, "is_soon_over", lambda self, urls: False),
-            patch("rdfaspider.frontier.schedule.queue.spread", lambda hosts: [*range(len(hosts))]),
-        ):
-            _, neither = queue(directory / f"{count} neither", count, rate, delay=0.0)
+    for urls_of, (count, rate) in product(inputs, TABLE_2[wanted]):
+        name, batches = urls_of.__name__, [*urls_of(count, rate)]
+        place = directory / f"{name} {count}"
+        out, peak = queue(place / "delay", batches, rate, delay=1.0)
+        peaks = [peak]
+        for number, patches in enumerate(SWITCHED_OFF):
+            with ExitStack() as stack:
+                for each in patches:
+                    stack.enter_context(each)
+                peaks.append(queue(place / str(number), batches, rate, delay=0.0)[1])
         expected = f"{1 / rate:g}"
-        peaks = [f"{each:g}" for each in (peak, alone, neither)]
-        measured.append([f"{count:,}", f"{rate:,}", expected, expected, f"{out:,}", *peaks])
+        row = [name, f"{sum(map(len, batches)):,}", f"{rate:,}", expected]
+        row += [expected if urls_of is even else "", f"{out:,}", *(f"{each:g}" for each in peaks)]
+        measured.append(row)
     return Table(
         f"Thesis, Table 2: the queue{', with a million URLs' if wanted.start else ''}",
         [
-            *("URLs in", "takes a second", "expected", "thesis: peak", "ours: URLs out"),
-            *("ours: peak", "without a delay", "nor threshold"),
+            *("input", "URLs in", "takes a second", "expected", "thesis: peak"),
+            *("ours: URLs out", "peak, with a delay", "threshold and spread"),
+            *("threshold alone", "spread alone", "neither"),
         ],
         measured,
         "Peak diversity is the share of the most frequent host among the URLs of one second, at its"
-        " worst; there are as many hosts as takes a second. With a delay of one second the politeness"
-        " clock parts the URLs of a host. Without a delay, the diversity threshold and the spreading of"
-        " a page do, as in the thesis; the last column has these switched off too. The thesis has five rows;"
-        " the last, of a million URLs, takes minutes (`table2-million`).",
+        " worst; there are as many hosts as takes a second. With a delay of one second the politeness clock"
+        " parts the URLs of a host. The last four columns are without a delay, with the two means of the"
+        " thesis: the threshold limits the share of a host in a page, and spreading parts its URLs within"
+        " the page. Even input has as many URLs of each host, as in the thesis, all at the start. Up to 100"
+        " takes a second spreading does everything there, since no page has more of one host than of"
+        " another; at 1,000 a page has only 256 of the hosts, and the threshold leaves each one URL in it."
+        " Of uneven input, one host has half as many URLs at the start as are taken, and each other host gets"
+        " one a second: there the threshold matters at every rate. Without it a host has up to 20 URLs in a"
+        " page. The thesis has five rows; the last, of a million URLs, takes minutes (`table2-million`, with"
+        " even input only).",
     )
 
 
-def queue(directory: Path, count: int, rate: int, *, delay: float) -> tuple[int, float]:
-    """Return how many URLs come out, each once, and the peak diversity, in simulated time."""
+def queue(
+    directory: Path, batches: Iterable[list[str]], rate: int, *, delay: float
+) -> tuple[int, float]:
+    """Put URLs in second by second; return how many come out, each once, and the peak diversity."""
     peak, seen = 0.0, set()
     with LocalFrontier(
         str(directory), politeness=Politeness(delay=delay), limits=NO_LIMITS
     ) as frontier:
-        for start in range(0, count, 1_000):
-            batch = range(start, min(count, start + 1_000))
-            frontier.put([f"http://h{number % rate}.test/{number // rate}" for number in batch])
-        for second in range(count // rate):
+        for second, urls in enumerate(batches):
+            for start in range(0, len(urls), 1_000):
+                frontier.put(urls[start : start + 1_000])
             hosts: Counter[int] = Counter()
             for turn in range(rate):
                 now = second + (0.0 if delay else turn / rate)
