@@ -133,3 +133,13 @@ def test_an_attribute_of_very_many_names_is_cut() -> None:
     extraction = extract(page.encode(), "http://a.test/")
     assert extraction.facts.warnings["TooManyTokens"]
     assert len(extraction.quads) <= 1_001
+
+
+def test_elements_beside_the_root_are_read() -> None:
+    """In tables inside each other at the deepest level the parser puts elements there."""
+    page = b"<table><td>" * 127 + b"</table><b><i><s><table><td></tbody>"
+    page += b'<a rel="dc:x" href="/y">'
+    extraction = extract(page, URL)
+    assert extraction.facts.errors == {}
+    assert extraction.links == [f"{URL}y"]
+    assert len(extraction.quads) == 1

@@ -80,7 +80,8 @@ class HtmlDocument:
 
     def _list(self) -> None:
         root: Any = self._tree.root
-        self._places: dict[Any, int] = {root: 0}
+        # At the deepest level some elements stand beside the root.
+        self._places: dict[Any, int] = {root: 0, self._tree: 0}
         self.elements: list[Element] = [(-1, "html", _strings(root), root)]
         places, elements = self._places, self.elements
         nodes: list[Any] = self._tree.select(_selector(self._names))
