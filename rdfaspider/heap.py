@@ -1,4 +1,4 @@
-"""Memory of a process that handles page after page.
+"""Memory of a process that handles page after page, and of a single call.
 
 A page is parsed into some hundred kilobytes that are freed at once. glibc would give them back to the system
 each time, which clears them before the next page gets them: a tenth of the time of a small page. So the C
@@ -13,7 +13,11 @@ from __future__ import annotations
 
 import ctypes
 import gc
-from contextlib import suppress
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Lock
 
 # The parameters of glibc's mallopt.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
@@ -24,6 +28,9 @@ _KEPT = 32 << 20
 _LARGE = 4 << 20
 # New objects, minus deleted ones, before the young generation is collected: those of some pages.
 _YOUNG = 20_000
+
+_STATUS = Path("/proc/self/statm")
+_LIMITING = Lock()
 
 
 def keep_freed() -> None:
@@ -39,3 +46,23 @@ def tune() -> None:
     keep_freed()
     gc.freeze()  # less than two in a hundred are garbage, which is not worth a search
     gc.set_threshold(_YOUNG, *gc.get_threshold()[1:])
+
+
+@contextmanager
+def limited(size: int) -> Iterator[None]:
+    """Raise MemoryError in the block once it takes more than so many bytes.
+
+    The system limits the process as a whole, so the block should be one short call that keeps other
+    Python threads waiting. Without /proc there is no limit.
+    """
+    with _LIMITING:
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        limit = soft
+        with suppress(OSError), _STATUS.open("rb", 0) as status:
+            limit = int(status.read().split()[0]) * resource.getpagesize() + size
+        if soft == resource.RLIM_INFINITY or limit < soft:
+            resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

@@ -30,6 +30,7 @@ from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.site.web import Web
 from rdfaspider.spiders.rdfa import RdfaSpider
+from tests.extract.samples import BOMB
 from tests.losses import fetched
 from tests.test_kills import DELAY, PROJECT, check_result, waiting
 
@@ -262,6 +263,18 @@ def serving(pages: Pages) -> Iterator[Pages]:
         pages.server.shutdown()
         thread.join()
         pages.server.server_close()
+
+
+@pytest.mark.slow
+def test_a_page_with_an_endless_tree_is_one_page_that_fails(crawl: Crawler) -> None:
+    seed = b"<a href=/bomb></a><a href=/good></a>"
+    with serving(Pages({"/": seed, "/bomb": BOMB, "/good": b'<p property="dc:title">x'})) as pages:
+        origin = f"http://127.0.0.1:{pages.port}"
+        found = crawl(f"{origin}/", POLITENESS_BACKOFF=0.1)
+    assert found.fates[f"{origin}/bomb"] == "failed/extract-memory"
+    assert found.fates[f"{origin}/good"] == "done/page"
+    assert len(found.quads) == 1
+    assert "1 extract-memory" in found.output
 
 
 @pytest.mark.slow

@@ -49,7 +49,8 @@ def extract(
 ) -> dict[str, list[Any]]:
     """Return what a page holds, by syntax; ValueError for a syntax that is not known.
 
-    `base_url` is the URL of the page, `encoding` that of its bytes if it is known.
+    `base_url` is the URL of the page, `encoding` that of its bytes if it is known. A page that takes too much
+    memory raises MemoryError.
     """
     if unknown := [name for name in syntaxes if name not in SYNTAXES]:
         raise ValueError(f"{', '.join(unknown)}: choose among {', '.join(SYNTAXES)}.")
@@ -62,7 +63,10 @@ def extract(
 
 def _quads(body: bytes, url: str, content_type: str, name: str) -> list[Quad]:
     options = Options(formats=frozenset((name,)), limits=_LIMITS)
-    return extract_page(body, url, content_type, options).quads
+    found = extract_page(body, url, content_type, options)
+    if found.facts.is_out_of_memory:
+        raise MemoryError(f"{url} takes more memory to read than a page may.")
+    return found.quads
 
 
 def _rdfa(body: bytes, url: str, content_type: str) -> list[dict[str, Any]]:

@@ -1,6 +1,6 @@
 """Extraction: one page's bytes to its links, its quads and the facts about it.
 
-``extract`` is a pure function: it opens no file and no connection, keeps nothing between pages and
+``extract`` is a pure function: it fetches nothing, writes nothing, keeps nothing between pages and
 never raises, whatever the bytes are: each reader fails alone (``containment``). HTML is parsed once,
 to a flat list of elements (``document``). Each reader walks that list: ``facts``, ``links``, ``rdfa``,
 ``jsonld``, ``microdata``. RDF documents go to ``rdf``. All statements of a page end up in one graph

@@ -105,6 +105,8 @@ def compare(body: bytes, url: str, content_type: str, version: str = "") -> Diff
     own = extract(body, public, content_type, options)
     for trace in own.facts.errors.values():
         raise ValueError(f"{public} cannot be read ({trace.rpartition(chr(10))[2]}).")
+    if own.facts.is_out_of_memory:
+        raise ValueError(f"{public} takes more memory to read than a page may.")
     theirs = reference.triples(body, public, content_type, version)
     return differences((quad.triple for quad in own.quads), theirs)
 

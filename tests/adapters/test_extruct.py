@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from rdfaspider.adapters.extruct import extract
+from rdfaspider.adapters.extruct import SYNTAXES, extract
+from tests.extract.samples import BOMB
 
 URL = "http://a.example/page"
 
@@ -68,6 +69,12 @@ def test_rdfa_is_expanded_json_ld() -> None:
 def test_a_syntax_that_is_not_known_is_refused() -> None:
     with pytest.raises(ValueError, match="microformat: choose among microdata, json-ld, rdfa"):
         extract("", syntaxes=["rdfa", "microformat"])
+
+
+@pytest.mark.parametrize("syntax", SYNTAXES)
+def test_a_page_with_an_endless_tree_is_an_error(syntax: str) -> None:
+    with pytest.raises(MemoryError):
+        extract(BOMB, syntaxes=[syntax])
 
 
 @pytest.mark.skipif(find_spec("extruct") is None, reason="extruct is not installed")

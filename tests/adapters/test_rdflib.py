@@ -17,6 +17,7 @@ from rdflib.exceptions import ParserError
 
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
+from tests.extract.samples import BOMB
 
 SCHEMA = Namespace("http://schema.org/")
 XSD = Namespace("http://www.w3.org/2001/XMLSchema#")
@@ -106,6 +107,11 @@ def test_nothing_to_read_is_an_error() -> None:
 
     with pytest.raises(ParserError, match="nothing to read"):
         HtmlParser().parse(InputSource(), Graph())  # type: ignore[no-untyped-call]
+
+
+def test_a_page_with_an_endless_tree_is_an_error() -> None:
+    with pytest.raises(ParserError, match="cannot be read"):
+        parsed("html", BOMB)
 
 
 def test_neither_the_crawler_nor_scrapy_is_loaded() -> None:

@@ -73,3 +73,6 @@ PREFIX f: <#> f:x e:p "\\u00e9"^^<http://www.w3.org/2001/XMLSchema#string> .""",
 
 # Some seconds of work that nobody can tell from its size: each of its literals is written out anew.
 SLOW = b'<b property="dc:x" datatype="rdf:XMLLiteral">' * 400 + b"<i>a</i>" * 10_000
+
+# A tree of twenty million elements: each paragraph opens all of the others again.
+BOMB = b"<p>" + b"".join(b"<font color=%d>" % n for n in range(511)) + b"<p>x" * 40_000

@@ -32,6 +32,8 @@ SEED = int(os.environ.get("RDFASPIDER_FUZZ_SEED", "1"))
 # slowest take on an idle machine.
 LEAST = 0.8
 EACH = 2e-6
+# Of so many documents one may have too large a tree: formatting left open and many paragraphs.
+ENDLESS = 1_000
 
 CONTENT_TYPES = {
     ".html": "text/html",
@@ -53,13 +55,16 @@ URLS = [
 ]
 
 
-def check(document: Document, url: str) -> None:
+def check(document: Document, url: str) -> bool:
+    """Check what is made of a document; return whether it was read."""
     start = time.process_time()
     extraction = extract(document.body, url, document.content_type)
     seconds = time.process_time() - start
     assert seconds < LEAST + EACH * len(document.body)
     assert extraction.facts.errors == {}
-    assert not [cut for cut in extraction.facts.cuts if cut.endswith(" memory")]
+    if extraction.facts.is_out_of_memory:
+        assert extraction.facts.cuts.keys() <= {"page memory", "body", "tags", "roots"}
+        return False
     check_statements(extraction)
     assert len(extraction.links) == len(extraction.relations) == len(extraction.texts)
     for link in extraction.links:
@@ -67,6 +72,7 @@ def check(document: Document, url: str) -> None:
         assert normalise(link) == link
     facts = json.loads(json.dumps(extraction.facts.to_json()))
     assert Facts.from_json(facts) == extraction.facts
+    return True
 
 
 def check_statements(extraction: Extraction) -> None:
@@ -79,17 +85,19 @@ def check_statements(extraction: Extraction) -> None:
 
 def run(documents: list[Document], count: int, seed: int) -> None:
     dice = random.Random(seed)
+    unread = 0
     for number in range(count):
         document = soup(dice) if dice.random() < 0.1 else mutated(documents, dice)
         url = dice.choice(URLS)
         try:
-            check(document, url)
+            unread += not check(document, url)
         except BaseException as error:
             body = document.body
             error.add_note(
                 f"document {number} of seed {seed}: {document.content_type} {body[:300]!r}"
             )
             raise
+    assert unread <= 1 + count / ENDLESS
 
 
 @pytest.fixture(scope="module")

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import resource
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from rdfaspider.extract import Limits, Options, extract
+from tests.extract.samples import BOMB
 
 URL = "http://site.example/"
 HTML = "text/html"
@@ -40,7 +45,7 @@ HOSTILE: dict[str, tuple[bytes, str, str]] = {
     "formatting": (
         b"<div>" + b"".join(b"<b id=%d>" % n for n in range(3000)) + b"</div>" + b"<p>x" * 3000,
         HTML,
-        "",
+        "page memory",
     ),
     "roots": (b"".join(b"<html a%d><body b%d>" % (n, n) for n in range(100_000)), HTML, "roots"),
     "nested texts of nothing": (
@@ -143,3 +148,43 @@ def test_elements_beside_the_root_are_read() -> None:
     assert extraction.facts.errors == {}
     assert extraction.links == [f"{URL}y"]
     assert len(extraction.quads) == 1
+
+
+# Each paragraph copies the attributes of all the others.
+HEAVY = b"<p>" + b"".join(
+    b"<font %b a%d>" % (b" ".join(b"a%d=%d" % (m, m) for m in range(100)), n) for n in range(511)
+)
+BOMBS: dict[str, tuple[bytes, str]] = {
+    "elements opened again": (BOMB, "page memory"),
+    "attributes copied": (HEAVY + b"<p>x" * 10_000, "page memory"),
+    "attributes of one element": (b"".join(b"<html a%d>" % n for n in range(17_500)), "roots"),
+}
+# Tells the cuts, the seconds of CPU, and the kilobytes that the process had at most.
+MEASURED = """
+import sys, time
+from rdfaspider.extract import extract
+extract(b"<p>", "http://a.test/")
+start = time.process_time()
+print(*extract(sys.stdin.buffer.read(), "http://a.test/").facts.cuts)
+print(time.process_time() - start, open("/proc/self/status").read().split("VmHWM:")[1].split()[0])
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no /proc")
+@pytest.mark.parametrize(("body", "cut"), BOMBS.values(), ids=BOMBS.keys())
+def test_a_small_page_with_an_endless_tree_ends_soon(body: bytes, cut: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED], input=body, capture_output=True, check=True
+    )
+    cuts, figures = done.stdout.decode().splitlines()
+    seconds, kilobytes = map(float, figures.split())
+    assert cuts == cut
+    assert seconds < 2
+    assert kilobytes < 400_000
+
+
+def test_the_limits_of_the_caller_stay() -> None:
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    assert extract(BOMB, URL).facts.is_out_of_memory
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
+    assert extract(b'<p property="dc:x">y', URL).quads

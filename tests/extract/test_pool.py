@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -26,7 +27,7 @@ from rdfaspider.extract.pool import (
 )
 from rdfaspider.extract.pool.process import WorkerProcess, launch
 from rdfaspider.extract.worker import options_from_json
-from tests.extract.samples import SLOW
+from tests.extract.samples import BOMB, SLOW
 
 URL = "http://a.test/"
 PAGE = """<html lang=de><title>Füße</title><p property="schema:name">„Ü"</p>
@@ -147,6 +148,21 @@ GREEDY: dict[str, tuple[bytes, str, int]] = {
         150,
     ),
 }
+
+
+def test_a_page_with_an_endless_tree_fails_alone_and_soon() -> None:
+    async def scenario() -> None:
+        async with opened() as pool:
+            await pool.open()
+            used = -sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+            used -= pool._idle[0].cpu_seconds()
+            with pytest.raises(ExtractionFailed, match="memory"):
+                await pool.extract(BOMB, URL, "text/html")
+            used += sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+            assert used < 2
+            assert (await pool.extract(PAGE, URL, "text/html")).links == ["http://a.test/b"]
+
+    asyncio.run(scenario())
 
 
 @pytest.mark.parametrize(("body", "kind", "memory"), GREEDY.values(), ids=GREEDY.keys())

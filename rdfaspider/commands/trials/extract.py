@@ -104,6 +104,8 @@ class Command(CheckedCommand):
             return _compare(source, opts.rdfa)
         # An explanation counts roles too, which a crawl may leave out.
         extraction = extract(*source, replace(options, role=options.role or opts.explain))
+        if extraction.facts.is_out_of_memory:
+            raise _Unreadable(f"{args[0]} takes more memory to read than a page may.")
         if opts.explain:
             sys.stdout.writelines(_explain(extraction, options.limits, settings))
             return 0

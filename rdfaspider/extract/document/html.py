@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Final
@@ -21,12 +22,15 @@ from rdfaspider.extract.document.tree import (
     start_tag,
     without_unread,
 )
+from rdfaspider.heap import limited
 
 _HIDDEN: Final = ",".join(sorted(UNSEEN - {"head", "title"}))  # of the body
 _NAMESPACE: Final = re.compile(rb"xmlns:[^\s=>/]++")
 _SPECIAL: Final = re.compile(r"([^\w-])")
 _LINKING: Final = frozenset(("href", "src"))
 _DEPTH: Final = 128  # listed elements inside each other, the text of each of which may be asked for
+_MEMORY: Final = 160 << 20  # bytes that a tree may take; the largest of other pages take 120 MB
+_SMALL: Final = 10_000  # bytes of a page whose tree takes less in any case
 _text: Final[Callable[[Any], str]] = attrgetter("text")
 
 
@@ -56,10 +60,17 @@ class HtmlDocument:
     )
 
     def __init__(self, body: bytes, names: frozenset[str], limit: int) -> None:
-        """Parse a page in UTF-8."""
-        self._tree = turbohtml.parse(
-            body.decode(), positions=False, allow_declarative_shadow_roots=False
-        )
+        """Parse a page in UTF-8; raise MemoryError if the tree is too large.
+
+        Each paragraph opens again what formatting is left open. So 200 kB can make a tree of gigabytes,
+        and no quick look at the tags can tell. A limit around this call ends that in any process. Another
+        process would take longer to start than most pages to read, and callers would have to manage it.
+        """
+        text = body.decode()
+        with limited(_MEMORY) if len(body) > _SMALL else nullcontext():
+            self._tree = turbohtml.parse(
+                text, positions=False, allow_declarative_shadow_roots=False
+            )
         for template in self._tree.select("template"):
             if template.namespace is turbohtml.Namespace.HTML:  # what is inside is not on the page
                 template.clear()
