@@ -6,9 +6,11 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
+import yaml  # type: ignore[import-untyped]
 
 PROJECT = Path(__file__).parent.parent
 DOCKERFILE = (PROJECT / "Dockerfile").read_text(encoding="utf-8")
@@ -107,3 +109,44 @@ def test_without_a_digest_nothing_changes(home: Path, answer: str) -> None:
     assert result.returncode != 0
     assert (home / "Dockerfile").read_text(encoding="utf-8") == DOCKERFILE
     assert (home / "compose.yaml").read_text(encoding="utf-8") == COMPOSE
+
+
+RECORDER = """#!/bin/sh
+echo "$@" >> {directory}/said
+exec sleep 60
+"""
+
+
+def test_each_crawler_of_compose_finds_its_directory_again(tmp_path: Path) -> None:
+    compose = yaml.safe_load(COMPOSE)
+    crawler = compose["services"]["crawler"]
+    (volume,) = crawler["volumes"]
+    name, _, place = volume.partition(":")
+    assert name in compose["volumes"], "a volume without a name is lost by `down`"
+    program = tmp_path / "rdfaspider"
+    program.write_text(RECORDER.format(directory=tmp_path))
+    program.chmod(0o755)
+    (tmp_path / "crawls").mkdir()
+    # As compose reads it, with the volume where it is on this machine.
+    words = [word.replace("$$", "$") for word in crawler["entrypoint"]]
+    command = [word.replace(place, str(tmp_path / "crawls")) for word in words]
+    for _ in range(2):  # `up`, `down` and `up`
+        (tmp_path / "said").unlink(missing_ok=True)
+        replicas = [start(command, tmp_path, number) for number in range(3)]
+        said = sorted((tmp_path / "said").read_text().splitlines())
+        assert said == [f"crawl rdfa -s JOBDIR={tmp_path}/crawls/{n}" for n in (1, 2, 3)]
+        for replica in replicas:
+            replica.kill()
+            replica.wait()
+
+
+def start(command: list[str], directory: Path, number: int) -> subprocess.Popen[bytes]:
+    """Start a crawler and wait until it has called its program."""
+    said = directory / "said"
+    path = f"{directory}:{os.environ['PATH']}"
+    started = subprocess.Popen([*command, "crawl", "rdfa"], env={**os.environ, "PATH": path})
+    end = time.monotonic() + 30
+    while not said.exists() or len(said.read_text().splitlines()) <= number:
+        assert time.monotonic() < end and started.poll() is None
+        time.sleep(0.02)
+    return started
