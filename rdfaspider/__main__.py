@@ -3,13 +3,16 @@
 import gc
 import os
 import sys
+from typing import Any
 
 
 def main() -> None:
     os.environ.setdefault("SCRAPY_SETTINGS_MODULE", "rdfaspider.settings")
     gc.disable()  # imports make hardly any garbage
     try:
-        from scrapy.cmdline import execute
+        from scrapy import cmdline
+
+        from rdfaspider.terminal import as_typed
     except ModuleNotFoundError as missing:
         raise SystemExit(
             f"rdfaspider: The commands need {missing.name}, which is not installed: pip install"
@@ -17,8 +20,15 @@ def main() -> None:
         ) from None
     gc.freeze()
     gc.enable()
+
+    class Parser(cmdline.ScrapyArgumentParser):
+        def _print_message(self, message: str, file: Any = None) -> None:
+            super()._print_message(as_typed(message), file)
+
+    # Scrapy's help and errors call the program scrapy, whatever was typed.
+    vars(cmdline).update(ScrapyArgumentParser=Parser, print=lambda *s: print(*map(as_typed, s)))
     try:
-        execute()
+        cmdline.execute()
         sys.stdout.flush()
     except BrokenPipeError:  # as in `rdfaspider | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

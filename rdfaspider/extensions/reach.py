@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from logging import getLogger
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,6 +13,8 @@ from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
 
 from rdfaspider.clock import now
+from rdfaspider.frontier import is_shared
+from rdfaspider.settings.places import frontier_url, has_pushed_seeds
 from rdfaspider.signals import seed_failed
 from rdfaspider.urls import without_userinfo
 
@@ -25,7 +29,7 @@ logger = getLogger(__name__)
 # Seeds that are named; the others are counted at the end.
 _NAMED = 20
 # Seconds after which a crawl without any answer is given up, if nothing more can be tried before.
-_PATIENCE = 50.0
+_PATIENCE = 10.0
 # Stats that count answers of any kind; a known robots.txt means that its host has answered before.
 _ANSWERS = ("frontier/done/", "frontier/failed/", "robots/fetched/", "frontier/denied/robots")
 
@@ -35,12 +39,16 @@ NO_ANSWER = "no_answer"
 class Reach:
     """Watches whether anything answers.
 
-    A crawl without any answer ends as soon as no host can be asked within its first minute. So a user does
-    not have to wait for retries of a mistyped seed.
+    A crawl without any answer ends as soon as no host can be asked within its first seconds, so a user does
+    not have to wait for retries of a mistyped seed. If it was new, its frontier is deleted, which has nothing
+    but these seeds: a later crawl in this directory would try them again.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
+        url = frontier_url(crawler.settings)
+        is_new = not (is_shared(url) or Path(url).exists() or has_pushed_seeds(crawler.settings))
+        self._new_frontier = Path(url) if is_new else None
         self._seeds: frozenset[int] = frozenset()
         self._failed: set[int] = set()
 
@@ -71,7 +79,9 @@ class Reach:
         if self._seeds and not self.crawler.settings.getbool("FRONTIER_WAIT"):
             self._task.start(1.0, now=False)
 
-    def spider_closed(self) -> None:
+    def spider_closed(self, reason: str) -> None:
+        if reason == NO_ANSWER and self._new_frontier is not None:
+            shutil.rmtree(self._new_frontier, ignore_errors=True)
         if self._task.running:
             self._task.stop()
         if len(self._failed) > _NAMED:
@@ -86,8 +96,8 @@ class Reach:
         elif self._failed and self._is_hopeless():
             self._task.stop()
             logger.error(
-                "No server has answered, so the crawl stops. Check the seeds and the network, then run the"
-                " same command to resume."
+                "No server has answered, so the crawl stops. Check the seeds and the network, then %s",
+                "run the same command to resume." if self._new_frontier is None else "start again.",
             )
             engine = self.crawler.engine
             assert engine is not None
@@ -110,7 +120,7 @@ class Reach:
         return frontier
 
     def _is_hopeless(self) -> bool:
-        """Tell whether nothing is in flight and no host can be asked within the first minute."""
+        """Tell whether nothing is in flight and no host can be asked within the first seconds."""
         if not self._scheduler.is_waiting:
             return False
         seconds = self._frontier.wait(now())

@@ -18,6 +18,7 @@ from rdfaspider.items import BESIDE, LINKS, STATEMENTS, Page
 from rdfaspider.pages.language import check_detector
 from rdfaspider.settings.defaults import completed
 from rdfaspider.signals import time_is_over
+from rdfaspider.terminal import PROGRAM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -159,11 +160,12 @@ class ExtractPipeline:
         self.stats.inc_value(f"extract/reference/{'differs' if ours or theirs else 'same'}")
         if ours or theirs:
             logger.info(
-                "%s: %d triples of RDFa are not pyRdfa3's, and %d of its are not ours; scrapy extract"
+                "%s: %d triples of RDFa are not pyRdfa3's, and %d of its are not ours; %s extract"
                 " --compare shows them.",
                 url,
                 ours,
                 theirs,
+                PROGRAM,
             )
 
     def _count(self, facts: Facts, noindex: bool, nofollow: bool) -> None:

@@ -22,6 +22,7 @@ from rdfaspider.search.index import Index, IndexFailed, PageWords
 from rdfaspider.search.rebuild import lacking, no_texts, pages_in
 from rdfaspider.stores import StoreUnavailable, open_store
 from rdfaspider.stores.around import SinkAround
+from rdfaspider.terminal import PROGRAM
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,7 +96,8 @@ class IndexingSink(SinkAround):
             if not self._sink.copy_store(copy):
                 logger.warning(
                     "The search index has only pages that are stored from now on:"
-                    " scrapy search --rebuild adds those before."
+                    " %s search --rebuild adds those before.",
+                    PROGRAM,
                 )
                 return
             with open_store(str(copy), read_only=True) as store:

@@ -17,6 +17,7 @@ from scrapy.exceptions import UsageError
 from rdfaspider.settings.check import check, find_faults, give_types
 from rdfaspider.settings.defaults import add_defaults
 from rdfaspider.settings.secrets import read_secrets
+from rdfaspider.terminal import PROGRAM
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -30,7 +31,7 @@ class SettingsCheck:
     @classmethod
     def update_pre_crawler_settings(cls, settings: BaseSettings) -> None:
         add_defaults(settings)
-        check_or_exit(settings, "scrapy", is_foreign=cls.is_foreign)
+        check_or_exit(settings, PROGRAM, is_foreign=cls.is_foreign)
 
     def update_settings(self, settings: BaseSettings) -> None:
         from rdfaspider.settings.places import find_missing

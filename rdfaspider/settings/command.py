@@ -10,7 +10,7 @@ from scrapy.exceptions import UsageError
 if TYPE_CHECKING:
     import argparse
 
-    from scrapy.settings import Settings
+    from scrapy.settings import BaseSettings, Settings
 
 
 class CheckedCommand(ScrapyCommand):
@@ -42,9 +42,11 @@ class CheckedCommand(ScrapyCommand):
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         from rdfaspider.settings.addon import check_or_exit
+        from rdfaspider.terminal import PROGRAM
 
+        check_values(self.settings, opts)
         super().process_options(args, opts)
-        check_or_exit(self.settings, f"scrapy {self.name}")
+        check_or_exit(self.settings, f"{PROGRAM} {self.name}")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         from rdfaspider.terminal import exit_code_of
@@ -60,3 +62,18 @@ class CheckedCommand(ScrapyCommand):
     def work(self, args: list[str], opts: argparse.Namespace) -> int | None:
         """Do the work and return the exit code; an OSError or ValueError becomes one line."""
         raise NotImplementedError
+
+
+def check_values(settings: BaseSettings | None, opts: argparse.Namespace) -> None:
+    """Raise UsageError if a setting that is a dictionary is given something else with -s."""
+    assert settings is not None
+    for option in opts.set:
+        name, equals, value = option.partition("=")
+        try:
+            if equals:
+                settings.set(name, value, "cmdline")
+        except ValueError:
+            raise UsageError(
+                f'{name} must be a dictionary in JSON, such as {{"NAME": 100}}, not {value}',
+                print_help=False,
+            ) from None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 
 def read_query(argument: str) -> str:
@@ -57,6 +58,15 @@ def keywords(sparql: str) -> set[str]:
 def names_its_graphs(sparql: str) -> bool:
     """Tell whether a query chooses its graphs with FROM, and so does not want the union of all."""
     return "FROM" in keywords(sparql)
+
+
+def with_prefixes(sparql: str, known: Mapping[str, str]) -> str:
+    """Return the query with declarations of the known prefixes that it uses and does not declare."""
+    words = [word for word, _ in _words(sparql)]
+    declared = {name for word, name in pairwise(words) if word.upper() == "PREFIX"}
+    used = dict.fromkeys(word.partition(":")[0] for word in words if ":" in word)
+    missing = [name for name in used if name in known and f"{name}:" not in declared]
+    return "".join(f"PREFIX {name}: <{known[name]}> " for name in missing) + sparql
 
 
 # How SERVICE must be written, wherever in the text: with space and comments between its parts. A name that
@@ -141,3 +151,20 @@ def _groups(sparql: str) -> Iterator[tuple[int, int]]:
             depth -= 1
             if not depth and word == "}":
                 yield start, place + 1
+
+
+# What Oxigraph says of a query: the furthest place it came to, and a list of what it knows to follow there,
+# which may be hundreds of ranges of characters, or hold a phrase such as "Prefix not found".
+_FAULT = re.compile(r"error at (\d+):(\d+): expected (?:one of )?([A-Z]\w* \w[\w ]*)?")
+_DECLARATIONS = re.compile(r"(PREFIX \S+ <[^>]*> )+")
+_SHOWN = 60
+
+
+def syntax_fault(error: str, sparql: str) -> str:
+    """Return what Oxigraph says of a wrong query as a short sentence."""
+    if (found := _FAULT.match(error)) is None:
+        return error
+    line, column = int(found[1]), int(found[2])
+    before = _DECLARATIONS.sub("", "".join(sparql.split("\n")[line - 1 : line])[: column - 1])
+    place = f"after {before[-_SHOWN:].strip()}" if before.strip() else "at its beginning"
+    return f"The query is wrong in line {line}, {place}{f': {found[3]}' if found[3] else ''}."

@@ -13,6 +13,7 @@ import select
 import sys
 import unicodedata
 from contextlib import contextmanager
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -30,6 +31,9 @@ CLEAR_LINE = "\r\x1b[K"
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 # If a terminal does not say.
 _COLUMNS = 80
+# What the user has typed.
+PROGRAM = "rdfaspider" if Path("".join(sys.argv[:1])).name == "rdfaspider" else "scrapy"
+_PROGRAM = re.compile(r"\bscrapy(?=\s+[a-z<]|\")")
 
 
 def columns(stream: TextIO) -> int | None:
@@ -135,9 +139,14 @@ def _has_no_reader(descriptor: int) -> bool:
     return bool(poll.poll(0))  # errors are always reported
 
 
+def as_typed(text: str) -> str:
+    """Return a text whose `scrapy COMMAND` is `rdfaspider COMMAND` if that is what the user has typed."""
+    return _PROGRAM.sub(PROGRAM, text)
+
+
 def complain(command: str, error: object) -> None:
     """Say on standard error what went wrong, in one line."""
-    print(f"scrapy {command}: {escaped(masked(str(error)))}", file=sys.stderr)
+    print(as_typed(f"scrapy {command}: {escaped(masked(str(error)))}"), file=sys.stderr)
 
 
 def exit_code_of(command: str, work: Callable[[], int | None]) -> int:

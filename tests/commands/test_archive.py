@@ -73,10 +73,11 @@ def test_headers_are_printed_if_asked_for(scrapy: Scrapy, archive: Path) -> None
 
 
 def test_what_is_kept_is_listed(scrapy: Scrapy, archive: Path) -> None:
-    lines = scrapy("archive", "--list").stdout.splitlines()
+    heading, *lines = scrapy("archive", "--list").stdout.splitlines()
+    assert heading == "date status type bytes URL"
     assert len(lines) == 6
     assert lines[0].startswith("20270115080000 200 text/html ")
-    assert len(scrapy("archive", "--list", "http://site.test/a").stdout.splitlines()) == 3
+    assert len(scrapy("archive", "--list", "http://site.test/a").stdout.splitlines()) == 4
 
 
 @pytest.mark.parametrize(

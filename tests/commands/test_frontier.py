@@ -120,11 +120,12 @@ def test_what_is_known_of_a_failed_url(scrapy: Scrapy, tmp_path: Path) -> None:
                     frontier.retry(taken, 1e9, reason="TimeoutError", after=1.0)
                 else:
                     frontier.finish(taken, "failed", 1e9 + 1, reason="410", status=410)
-    assert scrapy("frontier", "--failed").stdout == (
+    heading = "status\tattempts\ttime\treason\tURL\tfound on\n"
+    assert scrapy("frontier", "--failed").stdout == heading + (
         "410\t2\t2001-09-09T01:46:41Z\t410\thttp://a.test/gone\thttp://a.test/\n"
     )
     assert scrapy("frontier", "--failed", "nowhere").stdout == ""
-    assert scrapy("frontier", "--denied").stdout == (
+    assert scrapy("frontier", "--denied").stdout == heading + (
         "-\t0\t2001-09-09T01:46:40Z\trobots\thttp://a.test/secret\thttp://a.test/\n"
     )
     assert scrapy("frontier", "--url", "http://a.test/gone").stdout == (
@@ -145,7 +146,7 @@ def test_a_crawl_keeps_why_urls_failed(scrapy: Scrapy, branching_site: str, tmp_
     settings |= {"POLITENESS_DELAY": 0, "POLITENESS_BACKOFF": 0}
     (tmp_path / "seeds.txt").write_text(f"{branching_site}404\n{branching_site}503\n")
     scrapy("crawl", "rdfa", "-a", "seeds=seeds.txt", "-a", "depth=0", **settings)
-    lines = [line.split("\t") for line in scrapy("frontier", "--failed").stdout.splitlines()]
+    _, *lines = map(str.split, scrapy("frontier", "--failed").stdout.splitlines())
     assert [(status, attempts, reason, url) for status, attempts, _, reason, url, _ in lines] == [
         ("404", "1", "404", f"{branching_site}404"),
         ("503", "2", "503", f"{branching_site}503"),
@@ -176,7 +177,7 @@ def test_a_user_s_password_is_not_shown(scrapy: Scrapy, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_failed_urls_can_be_tried_again(scrapy: Scrapy, crawl_directory: Path) -> None:
-    lines = scrapy("frontier", "--failed", "").stdout.splitlines()
+    _, *lines = scrapy("frontier", "--failed", "").stdout.splitlines()
     failed = [line.split("\t")[4] for line in lines]
     assert len(failed) == 2
     result = scrapy("frontier", "--requeue", "^" + failed[0] + "$")
@@ -295,7 +296,7 @@ def test_failed_urls_of_a_shared_crawl_can_be_tried_again(scrapy: Scrapy, tmp_pa
             frontier.finish(taken, "failed", 0.0, reason="gone for good", status=404)
         options = {"FRONTIER_URL": url}
         listed = scrapy("frontier", "--failed", "b.test", **options)
-        row = listed.stdout.split("\t")
+        row = listed.stdout.partition("\n")[2].split("\t")
         assert (row[:2], row[3:]) == (["404", "1"], ["gone for good", "http://b.test/2", "-\n"]), (
             row
         )

@@ -144,7 +144,7 @@ def test_a_crawl_that_visits_pages_again_leaves_out_the_removed(
         f"Removed 2 graphs with 4 triples of page {B} and host other.test from crawl/store.\n"
         "2 pages will not be visited again by this crawl.\n"
     )
-    denied = scrapy("frontier", "--denied").stdout.splitlines()
+    _, *denied = scrapy("frontier", "--denied").stdout.splitlines()
     assert sorted(line.split("\t")[-2] for line in denied) == [OTHER, B]
     assert all("\tremoved\t" in line for line in denied)
     with LocalFrontier(frontier, politeness=Politeness(delay=0.0), revisits=RULES) as known:

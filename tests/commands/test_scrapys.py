@@ -49,7 +49,7 @@ def test_list_names_the_one_spider(scrapy: Scrapy) -> None:
 
 
 def test_version_and_settings(scrapy: Scrapy) -> None:
-    assert scrapy("version").stdout.startswith("Scrapy ")
+    assert "\nScrapy " in scrapy("version").stdout
     assert scrapy("settings", "--get", "BOT_NAME").stdout == "rdfaspider\n"
 
 

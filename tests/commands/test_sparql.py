@@ -238,7 +238,7 @@ def test_all_variables_come_in_the_order_they_appear(scrapy: Scrapy, store: None
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["SELECT nonsense"], "scrapy sparql: error at 1:"),
+        (["SELECT nonsense"], "after SELECT nonsense."),
         ([SELECT, "--format", "turtle"], "Rows cannot be written as turtle"),
         (["CONSTRUCT WHERE { ?s ?p ?o }", "--format", "csv"], "A graph cannot be written as csv"),
         ([SELECT, "--format", "yaml"], "There is no format yaml: choose one of table, json"),
@@ -249,7 +249,7 @@ def test_all_variables_come_in_the_order_they_appear(scrapy: Scrapy, store: None
         (["crawl"], "crawl is neither a query nor a file that can be read: Is a directory"),
         ([""], "neither a query nor a file"),
         (["latin.rq"], "latin.rq is not a text in UTF-8"),
-        (["-"], "error at 1:1"),
+        (["-"], "wrong in line 1, at its beginning."),
     ],
 )
 def test_a_mistake_is_answered_by_a_sentence(

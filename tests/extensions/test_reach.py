@@ -25,7 +25,7 @@ def dead_port() -> int:
         return port
 
 
-def test_a_crawl_whose_seeds_do_not_answer_says_so_and_fails_within_a_minute(
+def test_a_crawl_whose_seeds_do_not_answer_says_so_and_fails_soon(
     scrapy: Scrapy,
 ) -> None:
     seeds = f"http://127.0.0.1:{dead_port()}/,http://no-such-name.invalid/"
@@ -36,7 +36,6 @@ def test_a_crawl_whose_seeds_do_not_answer_says_so_and_fails_within_a_minute(
     assert "No server has answered" in result.stderr
     assert re.search(r"Crawl gave up, as no server answered, after 0:\d\d,", result.stderr)
     assert "2 URLs = 0 done + 0 failed + 0 denied + 2 waiting" in result.stderr
-    assert "Resume it:" in result.stderr
     assert "Traceback" not in result.stderr
 
 

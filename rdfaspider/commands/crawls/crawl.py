@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-import sys
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from scrapy.commands.crawl import Command as CrawlCommand
 from scrapy.exceptions import UsageError
 
 from rdfaspider.heap import tune
-from rdfaspider.secrets import masked
+from rdfaspider.settings.command import check_values
+from rdfaspider.terminal import complain
 
 if TYPE_CHECKING:
     import argparse
@@ -23,7 +24,7 @@ _CHATTERERS = ("scrapy.addons", "scrapy.middleware", "scrapy.utils.log")
 
 
 class Command(CrawlCommand):
-    program = "scrapy crawl"
+    name = "crawl"
 
     def long_desc(self) -> str:
         return (
@@ -34,13 +35,22 @@ class Command(CrawlCommand):
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         tune()  # before all that a crawl imports; when the spider is opened, again
+        check_values(self.settings, opts)
         super().process_options(args, opts)
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        if len(args) != 1:
-            super().run(args, opts)
-            return
+        if not args:
+            raise UsageError(f"give a spider: {', '.join(self._spiders)}")
+        if len(args) > 1 or "/" in args[0]:
+            seeds = ",".join(args[1:] or args)
+            spider = args[0] if args[1:] else self._spiders[0]
+            raise UsageError(f"URLs are given with -a: scrapy crawl {spider} -a seeds={seeds}")
         self.run_spider(args[0], opts)
+
+    @property
+    def _spiders(self) -> list[str]:
+        assert self.crawler_process is not None
+        return self.crawler_process.spider_loader.list()
 
     def run_spider(self, spider: str | type[Spider], opts: argparse.Namespace) -> None:
         """Crawl with a spider, given by its name or class."""
@@ -58,10 +68,9 @@ class Command(CrawlCommand):
         try:
             crawler = self._create_crawler(spider)
         except KeyError:
-            print(
-                f"{self.program}: there is no spider {spider}: scrapy list names them.",
-                file=sys.stderr,
-            )
+            similar = get_close_matches(str(spider), self._spiders, 1)
+            hint = f"did you mean {similar[0]}?" if similar else "scrapy list names them."
+            complain(self.name, f"there is no spider {spider}: {hint}")
             self.exitcode = 1
             return
         crawl = process.crawl(crawler, **opts.spargs)
@@ -71,11 +80,11 @@ class Command(CrawlCommand):
         refusal = _refusal(error)
         if refusal:
             for sentence in str(refusal).splitlines():
-                print(f"{self.program}: {masked(sentence)}", file=sys.stderr)
+                complain(self.name, sentence)
         elif error:
             raise error
         elif not crawl.done():
-            print(f"{self.program}: stopped by force; the same command resumes.", file=sys.stderr)
+            complain(self.name, "stopped by force; the same command resumes.")
         self.exitcode = int(process.bootstrap_failed or not crawl.done() or went_wrong(crawler))
 
 

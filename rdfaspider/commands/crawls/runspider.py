@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Command(CrawlCommand):
-    program = "scrapy runspider"
+    name = "runspider"
     requires_project = False
     default_settings: ClassVar[dict[str, Any]] = RunSpiderCommand.default_settings
 

@@ -7,7 +7,6 @@ to answer queries (console/query/snapshots.py), and any process may read these.
 from __future__ import annotations
 
 import json
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,16 +14,24 @@ from urllib.parse import parse_qs, urlsplit
 
 from rdfaspider.console.extension import NAME
 from rdfaspider.console.query import snapshots
+from rdfaspider.extract.contexts import PREFIXES
 from rdfaspider.pipelines.store import store_access
 from rdfaspider.settings.places import jobdir_of, store_url
 from rdfaspider.stores import StoreInUse, open_store
+from rdfaspider.stores.queries import read_query, with_prefixes
 from rdfaspider.stores.server.access import Access
 from rdfaspider.stores.server.http import Client
+from rdfaspider.terminal import complain
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
     from rdfaspider.stores import PageStore
+
+
+def query_in(argument: str) -> str:
+    """Return the query that a user gave as text, a file or -, with well-known prefixes declared."""
+    return with_prefixes(read_query(argument), PREFIXES)
 
 
 def open_to_read(settings: BaseSettings, command: str) -> PageStore:
@@ -40,7 +47,7 @@ def open_to_read(settings: BaseSettings, command: str) -> PageStore:
                 f"{error} A crawl that is started with -s CONSOLE_PORT=8010 can be queried and exported"
                 " while it runs."
             ) from error
-    print(f"scrapy {command}: the crawl runs; this is what it has stored by now.", file=sys.stderr)
+    complain(command, "the crawl runs; this is what it has stored by now.")
     return open_store(str(copy), read_only=True)
 
 

@@ -81,7 +81,9 @@ def _list(archive: Path, url: str, date: str) -> int:
     from rdfaspider.terminal import escaped
 
     captures = _captures(archive, url, date) if url else captures_in(archive)
-    for each in captures:
+    for number, each in enumerate(captures):
+        if not number:
+            print("date status type bytes URL")
         mime, status = each.mime or "-", each.status or "-"
         print(escaped(f"{each.date} {status} {mime} {each.length} {each.url}"))
     return 0

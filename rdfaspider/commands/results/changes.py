@@ -96,9 +96,10 @@ class Command(CheckedCommand):
         from datetime import UTC, datetime
 
         from rdfaspider.commands.results.archive import print_quads
+        from rdfaspider.terminal import complain
 
         date = datetime.fromtimestamp(moment, UTC).strftime("%Y%m%d%H%M%S")
-        print(f"scrapy changes: {error} This is from the archive.", file=sys.stderr)
+        complain(self.name, f"{error} This is from the archive.")
         return print_quads(archive, url, date, self.settings)
 
 
@@ -185,12 +186,12 @@ def _show(patches: Iterator[Patch], *, with_triples: bool) -> None:
 def _query(patches: Iterator[Patch], text: str) -> None:
     from pyoxigraph import RdfFormat, Store
 
+    from rdfaspider.commands.results._store import query_in
     from rdfaspider.commands.results.sparql import write_results
-    from rdfaspider.stores.queries import names_its_graphs, read_query
+    from rdfaspider.stores.embedded.oxigraph import ask
     from rdfaspider.stores.stream.graph import nquads
 
-    query, store = read_query(text), Store()
+    query, store = query_in(text), Store()
     for patch in patches:
         store.load(nquads(patch), RdfFormat.N_QUADS, lenient=True)
-    is_union = not names_its_graphs(query)
-    write_results(store.query(query, use_default_graph_as_union=is_union), query, None)
+    write_results(ask(store, query), query, None)

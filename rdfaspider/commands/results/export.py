@@ -133,12 +133,12 @@ class Command(CheckedCommand):
     def _describe(self, name: str, kind: Format) -> None:
         from rdfaspider.report.gather import gather, places_of
         from rdfaspider.report.rdf import quads_of
-        from rdfaspider.terminal import StatusLine
+        from rdfaspider.terminal import StatusLine, complain
 
         with StatusLine(sys.stderr) as line:
             found = gather(places_of(self.settings), line.show)
         for reason in found["missing"].values():
-            print(f"scrapy export: {reason}", file=sys.stderr)
+            complain(self.name, reason)
         _write(quads_of(found), name, kind, has_pages=False)
 
     def _outbox(self) -> Path:
@@ -214,15 +214,16 @@ def _check(opts: argparse.Namespace) -> None:
 def _constructed(store: Store, argument: str) -> Iterator[Quad]:
     from pyoxigraph import Quad, QueryBoolean, QuerySolutions
 
-    from rdfaspider.stores.queries import read_query
+    from rdfaspider.commands.results._store import query_in
+    from rdfaspider.terminal import complain
 
-    results = store.query(read_query(argument))
+    results = store.query(query_in(argument))
     if isinstance(results, QueryBoolean | QuerySolutions):
         raise ValueError(
             "--construct needs a CONSTRUCT or DESCRIBE query; for rows use scrapy sparql."
         )
     if store.hint:
-        print(f"scrapy export: {store.hint}", file=sys.stderr)
+        complain("export", store.hint)
     return (Quad(each.subject, each.predicate, each.object) for each in results)
 
 

@@ -82,6 +82,7 @@ class Command(CheckedCommand):
         from rdfaspider.frontier import FrontierUnavailable, is_shared, open_frontier
         from rdfaspider.scheduler.options import security_of
         from rdfaspider.settings.places import frontier_url
+        from rdfaspider.terminal import complain
 
         url = frontier_url(self.settings)
         if not is_shared(url):
@@ -92,10 +93,10 @@ class Command(CheckedCommand):
             with open_frontier(url, now=time.time(), **options) as frontier:
                 return int(frontier.retire(selection.pattern))
         except FrontierUnavailable as error:
-            print(
-                f"scrapy remove: {error} A crawl with FRONTIER_REVISIT stores the pages again when it visits"
-                " them: repeat this when its frontier can be reached.",
-                file=sys.stderr,
+            complain(
+                self.name,
+                f"{error} A crawl with FRONTIER_REVISIT stores the pages again when it visits them: repeat"
+                " this when its frontier can be reached.",
             )
             return None
 

@@ -27,8 +27,9 @@ class Command(CheckedCommand):
     description = (
         "Query the store of the crawl in JOBDIR with SPARQL; also while it runs, if it has a console"
         " (CONSOLE_PORT). The query is given as text, as a file or on standard input (-). It sees all"
-        " pages at once; GRAPH ?page { … } tells which page says what. A table on a terminal is cut to"
-        " its width; nothing else is cut."
+        " pages at once; GRAPH ?page { … } tells which page says what. Well-known prefixes, such as"
+        " schema: and foaf:, need no declaration. A table on a terminal is cut to its width; nothing"
+        " else is cut."
     )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
@@ -45,17 +46,17 @@ class Command(CheckedCommand):
             raise UsageError("give one query: as text, as the name of a file, or - to read it")
 
     def work(self, args: list[str], opts: argparse.Namespace) -> None:
-        from rdfaspider.commands.results._store import open_to_read
-        from rdfaspider.stores.queries import read_query
+        from rdfaspider.commands.results._store import open_to_read, query_in
+        from rdfaspider.terminal import complain
 
         if opts.format not in (None, *_FOR_ROWS, *_FOR_GRAPHS):
             names = ", ".join((*_FOR_ROWS, *_FOR_GRAPHS))
             raise ValueError(f"There is no format {opts.format}: choose one of {names}.")
-        query = read_query(args[0])
+        query = query_in(args[0])
         with open_to_read(self.settings, self.name) as store:
             results = store.query(query)
             if store.hint:
-                print(f"scrapy sparql: {store.hint}", file=sys.stderr)
+                complain(self.name, store.hint)
             write_results(results, query, opts.format)
 
 

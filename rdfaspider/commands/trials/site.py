@@ -80,11 +80,12 @@ async def _serve(web: Web, opts: argparse.Namespace) -> None:
     from contextlib import ExitStack
 
     from rdfaspider.site.server import serve
+    from rdfaspider.terminal import as_typed
 
     with ExitStack() as stack:
         log = opts.access_log and stack.enter_context(opts.access_log.open("a", buffering=1))
         async with serve(web, port=opts.port, log=log) as url:
-            print(_greeting(web, url, opts.proxy), flush=True)
+            print(as_typed(_greeting(web, url, opts.proxy)), flush=True)
             await asyncio.Event().wait()
 
 

@@ -115,9 +115,10 @@ def answer(task: dict[str, Any], output: BinaryIO) -> bool:
     """Answer a query, by a head and a body; return whether that is whole."""
     from pyoxigraph import QueryBoolean, QueryResultsFormat, QuerySolutions, RdfFormat, serialize
 
+    from rdfaspider.extract.contexts import PREFIXES
     from rdfaspider.stores import StoreUnavailable, open_store
     from rdfaspider.stores.kinds import is_embedded
-    from rdfaspider.stores.queries import calls_service, over, with_columns
+    from rdfaspider.stores.queries import calls_service, over, with_columns, with_prefixes
     from rdfaspider.stores.server.access import Access
 
     body = Body(output)
@@ -128,7 +129,7 @@ def answer(task: dict[str, Any], output: BinaryIO) -> bool:
             400, error="SERVICE is not answered here: `scrapy sparql` may ask other servers."
         )
     access = Access(**task["access"]) if task["access"] else None
-    query = over(task["query"], task["default"], task["named"])
+    query = over(with_prefixes(task["query"], PREFIXES), task["default"], task["named"])
     try:
         with open_store(task["store"], read_only=True, access=access) as store:
             results = store.query(query)

@@ -26,10 +26,10 @@ from rdfaspider.extensions.summary.reasons import (
     topics_of,
     values_of,
 )
-from rdfaspider.frontier import is_shared
+from rdfaspider.frontier import is_begun, is_shared
 from rdfaspider.pages.counts import ranked
 from rdfaspider.secrets import without_secrets
-from rdfaspider.settings.places import store_url
+from rdfaspider.settings.places import frontier_url, store_url
 from rdfaspider.terminal import duration, plural
 
 if TYPE_CHECKING:
@@ -184,6 +184,8 @@ class Summary:
             and (analyse := self.command_line.of_store("pages", "--analyse"))
         ):
             lines.append(f"  Find its languages and near copies: {analyse}")
+        if not is_begun(frontier_url(self.settings)):
+            return lines
         if waiting and (
             resume := self.command_line.resume(with_seeds=is_shared(self.settings["FRONTIER_URL"]))
         ):

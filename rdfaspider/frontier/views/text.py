@@ -89,17 +89,12 @@ def url_lines(view: UrlView) -> Iterator[str]:
 
 
 def table_lines(views: Iterable[UrlView], *, aligned: bool) -> Iterator[str]:
-    """Yield a line for each URL: aligned columns below a heading, or columns separated by tabs."""
-    if not aligned:
-        for view in views:
-            yield "\t".join(_cells(view))
-        return
-    heading: tuple[str, ...] | None = _COLUMNS
-    for view in views:
-        if heading is not None:
-            yield _aligned(heading)
-            heading = None
-        yield _aligned(_cells(view))
+    """Yield a heading and a line for each URL: aligned columns, or columns separated by tabs."""
+    line = _aligned if aligned else "\t".join
+    for number, view in enumerate(views):
+        if not number:
+            yield line(_COLUMNS)
+        yield line(_cells(view))
 
 
 def _aligned(cells: tuple[str, ...]) -> str:

@@ -11,6 +11,7 @@ from rdfaspider import clock
 from rdfaspider.heap import tune
 from rdfaspider.service.server.handler import Handler
 from rdfaspider.service.server.network import Service
+from rdfaspider.terminal import as_typed
 
 if TYPE_CHECKING:
     from rdfaspider.frontier.engine.local import LocalFrontier
@@ -43,7 +44,7 @@ async def _serve(service: Service, shard: Shard) -> None:
     stopped = stop_signal()
     others = ",…" if shard.total > 1 else ""
     command = f"scrapy crawl rdfa -s JOBDIR=worker1 -s FRONTIER_URL={service.address}{others}"
-    print(f"Workers join with: {command}", flush=True)
+    print(f"Workers join with: {as_typed(command)}", flush=True)
     if others:
         print(f"This is shard {shard}: they name the addresses of all shards.", flush=True)
     print("Each has a JOBDIR of its own; seeds come with any of them (-a seeds=…).", flush=True)

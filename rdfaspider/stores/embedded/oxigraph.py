@@ -22,7 +22,7 @@ from rdfaspider.stores.changes import digest, removals, update
 from rdfaspider.stores.embedded.journal import HELD
 from rdfaspider.stores.embedded.opening import guarded, open_directory, raise_for_damage
 from rdfaspider.stores.provenance import removal_of_fetches
-from rdfaspider.stores.queries import names_its_graphs
+from rdfaspider.stores.queries import names_its_graphs, syntax_fault
 from rdfaspider.stores.selection import TYPE
 
 if TYPE_CHECKING:
@@ -37,6 +37,15 @@ if TYPE_CHECKING:
 _BULK = 4_000
 # From this many quads on, a thread is worth starting.
 _SHARE = 10_000
+
+
+def ask(store: Store, sparql: str) -> Any:
+    """Return the results of a query over the union of all graphs, unless it names its graphs."""
+    try:
+        # The union would hide the graphs that a query chooses with FROM.
+        return store.query(sparql, use_default_graph_as_union=not names_its_graphs(sparql))
+    except SyntaxError as error:
+        raise SyntaxError(syntax_fault(str(error), sparql)) from error
 
 
 class OxigraphStore(PageStore):
@@ -132,9 +141,7 @@ class OxigraphStore(PageStore):
 
     @guarded
     def query(self, sparql: str) -> Any:
-        # The union would hide the graphs that a query chooses with FROM.
-        is_union = not names_its_graphs(sparql)
-        return self._store.query(sparql, use_default_graph_as_union=is_union)
+        return ask(self._store, sparql)
 
     def quads(self) -> Iterator[Quad]:
         return self._store.quads_for_pattern(None, None, None)
