@@ -105,7 +105,7 @@ def test_every_number_of_pages(crawled: Path, scrapy: Scrapy) -> None:
     records = [defaultdict(lambda: None, json.loads(line)) for line in lines]
     pages = [record for record in records if record["reason"] == "page"]
     assert len(pages) > 100
-    assert numbers(crawled, "status") == counted(r["status"] for r in records if r["status"])
+    assert numbers(crawled, "statuses") == counted(r["status"] for r in records if r["status"])
     assert numbers(crawled, "outcomes") == counted(f"{r['state']}/{r['reason']}" for r in records)
     assert numbers(crawled, "types") == counted(r["content_type"] for r in pages)
     assert numbers(crawled, "encodings") == counted(r["encoding"] for r in pages)
@@ -115,10 +115,12 @@ def test_every_number_of_pages(crawled: Path, scrapy: Scrapy) -> None:
     assert sum(numbers(crawled, "sizes").values()) == len(pages)
     assert sum(numbers(crawled, "ages").values()) == sum(bool(r["modified"]) for r in pages)
     formats = {name: sum(bool(r[name]) for r in pages) for name in ("rdfa", "jsonld", "microdata")}
-    assert numbers(crawled, "formats") == {name: count for name, count in formats.items() if count}
+    assert numbers(crawled, "pages-with") == {
+        name: count for name, count in formats.items() if count
+    }
     triples = {float(k): v for k, v in numbers(crawled, "triples").items()}
     assert triples == Counter(float(r["triples"]) for r in pages if r["triples"])
-    links = {float(k): v for k, v in numbers(crawled, "page-links").items()}
+    links = {float(k): v for k, v in numbers(crawled, "links").items()}
     assert links == Counter(float(r["links"]) for r in pages if r["links"])
 
     hosts = Counter(r["host"] for r in pages)
@@ -186,8 +188,8 @@ def test_every_number_of_links(crawled: Path, scrapy: Scrapy) -> None:
     assert found["links"] == graph.number_of_edges() == sum(found["kinds"].values())
     inward = Counter(degree for _, degree in graph.in_degree() if degree)
     outward = Counter(degree for _, degree in graph.out_degree() if degree)
-    assert {int(float(k)): v for k, v in numbers(crawled, "in-degrees").items()} == inward
-    assert {int(float(k)): v for k, v in numbers(crawled, "out-degrees").items()} == outward
+    assert {int(float(k)): v for k, v in numbers(crawled, "links-in-degrees").items()} == inward
+    assert {int(float(k)): v for k, v in numbers(crawled, "links-out-degrees").items()} == outward
     alone = found["nodes"] - graph.number_of_nodes()
     assert found["weak"] == networkx.number_weakly_connected_components(graph) + alone
     assert found["strong"] == networkx.number_strongly_connected_components(graph) + alone

@@ -11,7 +11,7 @@ from rdfaspider.report.histogram import histogram
 from rdfaspider.report.model import Figure, Section, Table
 from rdfaspider.report.pages import PageFindings, findings_of
 from rdfaspider.report.sections import sections_of
-from rdfaspider.report.sections.figures import MOST, bars, merged
+from rdfaspider.report.sections.figures import MOST, Figures, merged
 from rdfaspider.report.triples import compact
 
 LAW = {"exponent": 2.0, "start": 1, "pages": 110, "distance": 0.01}
@@ -107,7 +107,7 @@ def test_the_scores_of_a_site_are_summed_up() -> None:
 
 def test_a_crawl_without_a_graph_keeps_its_colour() -> None:
     found = section([crawl("one"), crawl("two", links=GRAPH, missing={})], "graph")
-    degrees = figure(found, "in-degrees")
+    degrees = figure(found, "links-in-degrees")
     assert degrees.names == ["one", "two"]
     assert [len(points) for points in degrees.points] == [0, 2]
     assert degrees.fits[0] is None
@@ -133,7 +133,7 @@ def test_what_was_cut_off_is_not_known() -> None:
     rows = {row[0]: row[1:] for row in merged([long, {"rare": 2}])}
     assert rows["rare"] == [None, 2]
     crawls = [crawl("one", triples={"types": long}), crawl("two", triples={"types": {"rare": 900}})]
-    shown = bars("types", "Types", "All.", crawls, "types", of="triples")
+    shown = Figures(crawls, "triples").bars("types", "Types", "All.")
     assert "not known" in draw(shown)
     assert len(shown.labels) == MOST + 1
     assert f"{MOST + 1 - 12:,} more are in the CSV" in draw(shown)
@@ -142,8 +142,8 @@ def test_what_was_cut_off_is_not_known() -> None:
 def test_terms_of_one_name_are_one() -> None:
     types = {"http://schema.org/Event": 3, "https://schema.org/Event": 4}
     crawls = [crawl("one", triples={"types": types})]
-    shown = bars("types", "Types", "All.", crawls, "types", of="triples", named=compact)
-    assert (shown.labels, shown.values) == (["schema:Event"], [[7]])
+    shown = Figures(crawls, "triples").bars("types", "Types", "All.", named=compact)
+    assert (shown.labels, shown.values) == (("schema:Event",), [(7,)])
 
 
 def test_nothing_is_drawn_of_nothing() -> None:

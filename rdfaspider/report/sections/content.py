@@ -5,34 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rdfaspider.report.model import Section, Table
-from rdfaspider.report.sections.figures import (
-    Found,
-    bars,
-    called,
-    of_first,
-    points,
-    spread,
-    why_missing,
-)
+from rdfaspider.report.sections.figures import Figures, Found, called, of_first, why_missing
 
 
 def sites(crawls: Sequence[Found]) -> Section:
+    figures = Figures(crawls)
     columns = (
         *("host", "pages", "rich", "triples", "problems", "bytes", "copies", "failed", "denied"),
         *("pause", "mean_age", "least_age", "most_age"),
     )
     heads = (
-        "host",
-        "pages",
-        "with data",
-        "triples",
-        "faults",
-        "bytes",
-        "copies",
-        "failed",
-        "denied",
-        "seconds between",
-        *("mean age", "least age", "most age"),
+        *("host", "pages", "with data", "triples", "faults", "bytes", "copies", "failed", "denied"),
+        *("seconds between", "mean age", "least age", "most age"),
     )
     return Section(
         "sites",
@@ -41,23 +25,19 @@ def sites(crawls: Sequence[Found]) -> Section:
         " are those from one fetch to the next of the same host, in the mean: how polite the crawl was. Ages"
         " are in days, of the pages that have a Last-Modified.",
         [
-            points(
-                "host-pages",
+            figures.points(
+                "pages_a_host",
                 "Pages a host",
                 "How many hosts have how many pages.",
-                crawls,
-                "pages_a_host",
                 "pages",
                 "hosts",
             ),
-            spread(
-                "host-bytes",
+            figures.spread(
+                "bytes_a_host",
                 "Bytes a host",
                 "Sum of the pages of a host, unpacked, in steps of a factor of two.",
-                crawls,
-                "bytes_a_host",
                 "bytes",
-                up="hosts",
+                "hosts",
             ),
             Table(
                 "hosts",
@@ -72,7 +52,7 @@ def sites(crawls: Sequence[Found]) -> Section:
 
 
 def content(crawls: Sequence[Found]) -> Section:
-    facts = []
+    figures, facts = Figures(crawls), []
     for crawl in crawls:
         pages = crawl["pages"]
         known = pages["language_same"] + pages["language_other"]
@@ -91,52 +71,28 @@ def content(crawls: Sequence[Found]) -> Section:
         "Content",
         "Topics, languages, sizes and ages of pages, and how many are copies of each other.",
         [
-            bars(
-                "declared",
-                "Languages declared",
-                "What pages say of themselves.",
-                crawls,
-                "declared",
-            ),
-            bars(
-                "detected",
-                "Languages detected",
-                "What their texts are written in.",
-                crawls,
-                "detected",
-            ),
-            bars(
+            figures.bars("declared", "Languages declared", "What pages say of themselves."),
+            figures.bars("detected", "Languages detected", "What their texts are written in."),
+            figures.bars(
                 "topics",
                 "Topics",
                 "What pages are about, by the best topic of each, in a crawl with a topics file.",
-                crawls,
-                "topics",
             ),
-            spread(
+            figures.spread(
                 "sizes",
                 "Sizes",
                 "Bytes of a page, unpacked, in steps of a factor of two.",
-                crawls,
-                "sizes",
                 "bytes",
             ),
-            spread(
+            figures.spread(
                 "ages",
                 "Ages",
                 "Days from the last change of a page, by its Last-Modified, to its fetch, in steps of a"
                 " factor of two. Pages without that header are left out.",
-                crawls,
-                "ages",
                 "days",
             ),
-            points(
-                "page-links",
-                "Links on a page",
-                "How many pages have how many links.",
-                crawls,
-                "links",
-                "links",
-                "pages",
+            figures.points(
+                "links", "Links on a page", "How many pages have how many links.", "links"
             ),
         ],
         note="Near copies and languages are found by scrapy pages --analyse, from the archive."

@@ -7,14 +7,30 @@ from typing import Any
 
 from rdfaspider.report.model import Figure, Section, Table
 from rdfaspider.report.sections.figures import (
+    Figures,
     Found,
-    bars,
     called,
-    columns,
     merged,
     names_of,
-    spread,
     why_missing,
+)
+
+# The rows of the table of totals: in which part of what is known of a crawl each is, by which name.
+_TOTALS = (
+    ("URLs found", "urls", "seen"),
+    ("done", "urls", "done"),
+    ("kept, to be visited again", "urls", "kept"),
+    ("waiting", "urls", "waiting"),
+    ("failed", "urls", "failed"),
+    ("denied by robots.txt or a rule", "urls", "denied"),
+    ("pages", "pages", "pages"),
+    ("pages, all visits", "history", "pages"),
+    ("hosts", "pages", "host_count"),
+    ("hosts with structured data", "pages", "hosts_with_triples"),
+    ("triples stored", "triples", "triples"),
+    ("copies, byte for byte", "pages", "copies"),
+    ("links", "links", "links"),
+    ("order", "urls", "order"),
 )
 
 
@@ -67,30 +83,15 @@ def course(crawls: Sequence[Found]) -> Section:
         )
     )
     rows = [
-        ("URLs found", [crawl["urls"]["seen"] for crawl in crawls]),
-        ("done", [crawl["urls"]["done"] for crawl in crawls]),
-        ("kept, to be visited again", [crawl["urls"]["kept"] for crawl in crawls]),
-        ("waiting", [crawl["urls"]["waiting"] for crawl in crawls]),
-        ("failed", [crawl["urls"]["failed"] for crawl in crawls]),
-        ("denied by robots.txt or a rule", [crawl["urls"]["denied"] for crawl in crawls]),
-        ("pages", [crawl["pages"]["pages"] for crawl in crawls]),
-        (
-            "pages, all visits",
-            [(crawl["history"] or {}).get("pages") for crawl in crawls],
-        ),
-        ("hosts", [crawl["pages"]["host_count"] for crawl in crawls]),
-        ("hosts with structured data", [crawl["pages"]["hosts_with_triples"] for crawl in crawls]),
-        ("triples stored", [(crawl["triples"] or {}).get("triples") for crawl in crawls]),
-        ("copies, byte for byte", [crawl["pages"]["copies"] for crawl in crawls]),
-        ("links", [(crawl["links"] or {}).get("links") for crawl in crawls]),
-        ("order", [crawl["urls"]["order"] for crawl in crawls]),
+        [words, *((crawl[source] or {}).get(name) for crawl in crawls)]
+        for words, source, name in _TOTALS
     ]
     table = Table(
         "totals",
         "Totals",
         "Found = done + kept + waiting + failed + denied.",
         ["", *names],
-        [[name, *values] for name, values in rows],
+        rows,
     )
     return Section(
         "course",
@@ -120,42 +121,23 @@ def _yield(history: Mapping[str, Any] | None) -> list[tuple[float, float]]:
 
 
 def answers(crawls: Sequence[Found]) -> Section:
+    figures = Figures(crawls)
     return Section(
         "answers",
         "Answers",
         "What servers answered, and what became of each URL.",
         [
-            bars("status", "Status codes", "Answers by their HTTP status.", crawls, "statuses"),
-            bars(
-                "outcomes",
-                "Outcomes",
-                "How each URL ended: a state, and the reason for it.",
-                crawls,
-                "outcomes",
+            figures.bars("statuses", "Status codes", "Answers by their HTTP status."),
+            figures.bars(
+                "outcomes", "Outcomes", "How each URL ended: a state, and the reason for it."
             ),
-            bars(
-                "types", "Types", "Pages by the type that their server declares.", crawls, "types"
-            ),
-            bars(
-                "encodings",
-                "Encodings",
-                "Pages by the encoding they were read in.",
-                crawls,
-                "encodings",
-            ),
-            columns(
-                "depths",
-                "Depth",
-                "Pages by their distance from a seed, in links.",
-                crawls,
-                "depths",
-            ),
-            spread(
-                "latency",
+            figures.bars("types", "Types", "Pages by the type that their server declares."),
+            figures.bars("encodings", "Encodings", "Pages by the encoding they were read in."),
+            figures.columns("depths", "Depth", "Pages by their distance from a seed, in links."),
+            figures.spread(
+                "latencies",
                 "Time to answer",
                 "Milliseconds until the headers came, in steps of a factor of two.",
-                crawls,
-                "latencies",
                 "milliseconds",
             ),
         ],

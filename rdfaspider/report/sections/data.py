@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rdfaspider.report.model import Figure, Section, Table
 from rdfaspider.report.sections.figures import (
+    Figures,
     Found,
-    bars,
     called,
-    columns,
     names_of,
     of_first,
-    points,
     why_missing,
 )
 from rdfaspider.report.triples import compact
@@ -20,7 +18,7 @@ from rdfaspider.terminal import plural
 
 
 def data(crawls: Sequence[Found]) -> Section:
-    names = names_of(crawls)
+    figures = Figures(crawls)
     shares = ("0", *(f"{10 * step - 9}-{10 * step}" for step in range(1, 11)))
     facts = [
         f"{called(crawls, crawl)}{plural(pages['problems'], 'fault')} in the markup of"
@@ -33,36 +31,23 @@ def data(crawls: Sequence[Found]) -> Section:
         "Structured data",
         "Where the triples are: by format, page, host and section of a site.",
         [
-            bars(
-                "formats",
-                "Formats",
-                "Pages that have statements in each format.",
-                crawls,
-                "pages_with",
-            ),
-            bars(
-                "format-triples",
+            figures.bars("pages_with", "Formats", "Pages that have statements in each format."),
+            figures.bars(
+                "triples_by",
                 "Triples by format",
                 "Statements found in pages, before filters and quotas.",
-                crawls,
-                "triples_by",
-                up="triples",
+                "triples",
             ),
-            points(
+            figures.points(
                 "triples",
                 "Triples a page",
                 "How many pages have how many triples. Pages without any are left out of the picture.",
-                crawls,
                 "triples",
-                "triples",
-                "pages",
             ),
-            points(
-                "host-triples",
+            figures.points(
+                "triples_a_host",
                 "Triples a host",
                 "How many hosts have how many triples.",
-                crawls,
-                "triples_a_host",
                 "triples",
                 "hosts",
             ),
@@ -71,19 +56,17 @@ def data(crawls: Sequence[Found]) -> Section:
                 "Hosts by their share of pages with data",
                 "Percent of the pages of a host that have structured data.",
                 "columns",
-                names,
+                names_of(crawls),
                 across="percent of pages",
                 up="hosts",
                 labels=shares,
                 values=[crawl["pages"]["shares"] for crawl in crawls],
             ),
-            columns(
-                "depth-triples",
+            figures.columns(
+                "triples_at",
                 "Triples by depth",
                 "Triples on pages at each distance from a seed.",
-                crawls,
-                "triples_at",
-                up="triples",
+                "triples",
             ),
             Table(
                 "sections",
@@ -91,13 +74,7 @@ def data(crawls: Sequence[Found]) -> Section:
                 "A section is a site with the first folder of the path." + of_first(crawls),
                 ["section", "pages", "with data", "triples", "a page"],
                 [
-                    [
-                        each["section"],
-                        each["pages"],
-                        each["rich"],
-                        each["triples"],
-                        each["triples"] / each["pages"],
-                    ]
+                    [*each.values(), each["triples"] / each["pages"]]
                     for each in crawls[0]["pages"]["sections"]
                     if each["triples"]
                 ],
@@ -109,37 +86,34 @@ def data(crawls: Sequence[Found]) -> Section:
 
 
 def terms(crawls: Sequence[Found]) -> Section:
-    def counted(key: str, title: str, sentence: str) -> Figure:
-        named = compact if key in ("types", "predicates") else str
-        return bars(key, title, sentence, crawls, key, of="triples", up="statements", named=named)
-
+    figures = Figures(crawls, "triples")
+    rows: tuple[tuple[str, str, str, Callable[[str], str]], ...] = (
+        (
+            "vocabularies",
+            "Vocabularies",
+            "Statements whose predicate is from each vocabulary.",
+            str,
+        ),
+        ("types", "Types of things", "Statements that give a thing this type.", compact),
+        ("predicates", "Predicates", "Statements with each predicate.", compact),
+        ("objects", "Values", "What stands at the end of statements.", str),
+        ("literal_languages", "Languages of literals", "Texts tagged with a language.", str),
+    )
     return Section(
         "terms",
         "Vocabularies",
         "What the stored statements speak of. A vocabulary is what precedes the last # or / of a term.",
         [
-            counted(
-                "vocabularies",
-                "Vocabularies",
-                "Statements whose predicate is from each vocabulary.",
+            *(
+                figures.bars(name, title, sentence, "statements", named)
+                for name, title, sentence, named in rows
             ),
-            counted("types", "Types of things", "Statements that give a thing this type."),
-            counted("predicates", "Predicates", "Statements with each predicate."),
-            counted("objects", "Values", "What stands at the end of statements."),
-            counted(
-                "literal_languages",
-                "Languages of literals",
-                "Texts that are tagged with a language.",
-            ),
-            points(
-                "predicate-frequencies",
+            figures.points(
+                "predicate_frequencies",
                 "How often predicates are used",
                 "How many predicates occur in how many statements.",
-                crawls,
-                "predicate_frequencies",
                 "statements",
                 "predicates",
-                of="triples",
             ),
         ],
         note=why_missing(crawls, "triples"),

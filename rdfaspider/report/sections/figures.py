@@ -1,9 +1,9 @@
-"""Figures that several sections have."""
+"""What several sections need: figures of counters, and words about crawls."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from rdfaspider.report.model import Figure
@@ -13,39 +13,68 @@ Found = Mapping[str, Any]
 MOST = 200
 
 
+class Figures:
+    """Makes figures of the counters that each crawl has under `of`; a figure is named by its counter."""
+
+    def __init__(self, crawls: Sequence[Found], of: str = "pages") -> None:
+        self._crawls = crawls
+        self._of = of
+
+    def _counters(self, name: str) -> list[Mapping[Any, int]]:
+        return [(crawl[self._of] or {}).get(name, {}) for crawl in self._crawls]
+
+    def _figure(self, kind: Any, name: str, title: str, sentence: str, **more: Any) -> Figure:
+        key = (name if self._of == "pages" else f"{self._of}-{name}").replace("_", "-")
+        return Figure(key, title, sentence, kind, names_of(self._crawls), **more)
+
+    def bars(
+        self,
+        name: str,
+        title: str,
+        sentence: str,
+        up: str = "pages",
+        named: Callable[[str], str] = str,
+    ) -> Figure:
+        """Return bars; `named` renames what is counted, and what gets the same name is summed up."""
+        rows = merged([_renamed(counter, named) for counter in self._counters(name)])
+        labels, *values = zip(*rows, strict=True) if rows else ((),)
+        return self._figure("bars", name, title, sentence, up=up, labels=labels, values=values)
+
+    def columns(self, name: str, title: str, sentence: str, up: str = "pages") -> Figure:
+        """Return columns by depth."""
+        last = max((int(value) for each in self._counters(name) for value in each), default=-1)
+        across = "links from a seed"
+        return self._columns(name, title, sentence, across, up, range(last + 1))
+
+    def spread(
+        self, name: str, title: str, sentence: str, across: str, up: str = "pages"
+    ) -> Figure:
+        """Return columns for powers of two."""
+        steps = {int(value) for counter in self._counters(name) for value in counter}
+        low, high = min(steps - {0}, default=1), max(steps, default=0)
+        labels = [0] if 0 in steps else []
+        while low <= high:
+            labels.append(low)
+            low *= 2
+        return self._columns(name, title, sentence, f"{across}, from", up, labels)
+
+    def _columns(
+        self, name: str, title: str, sentence: str, across: str, up: str, labels: Iterable[int]
+    ) -> Figure:
+        values = [[each.get(label, 0) for label in labels] for each in self._counters(name)]
+        shown = {"across": across, "up": up, "labels": [*map(str, labels)], "values": values}
+        return self._figure("columns", name, title, sentence, **shown)
+
+    def points(
+        self, name: str, title: str, sentence: str, across: str, up: str = "pages", **more: Any
+    ) -> Figure:
+        """Return a distribution on logarithmic axes."""
+        shown = {"across": across, "up": up, "points": [*map(pairs, self._counters(name))]}
+        return self._figure("points", name, title, sentence, is_logarithmic=True, **shown, **more)
+
+
 def names_of(crawls: Sequence[Found]) -> list[str]:
     return [crawl["name"] for crawl in crawls]
-
-
-def counters_of(crawls: Sequence[Found], of: str, name: str) -> list[Mapping[Any, int]]:
-    return [(crawl[of] or {}).get(name, {}) for crawl in crawls]
-
-
-def bars(
-    key: str,
-    title: str,
-    sentence: str,
-    crawls: Sequence[Found],
-    name: str,
-    *,
-    of: str = "pages",
-    up: str = "pages",
-    named: Callable[[str], str] = str,
-) -> Figure:
-    """Return bars; `named` gives what is counted another name, and what gets the same name is summed up."""
-    rows = merged([_renamed(counter, named) for counter in counters_of(crawls, of, name)])
-    return Figure(
-        key if of == "pages" else f"term-{key}",
-        title,
-        sentence,
-        "bars",
-        names_of(crawls),
-        up=up,
-        labels=[row[0] for row in rows],
-        values=[[row[place] for row in rows] for place in range(1, len(crawls) + 1)]
-        if rows
-        else (),
-    )
 
 
 def _renamed(counter: Mapping[Any, int], named: Callable[[str], str]) -> Mapping[str, int]:
@@ -67,82 +96,6 @@ def merged(counters: Sequence[Mapping[Any, int]]) -> list[list[Any]]:
         for name in names
     ]
     return sorted(rows, key=lambda row: max(number or 0 for number in row[1:]), reverse=True)
-
-
-def columns(
-    key: str, title: str, sentence: str, crawls: Sequence[Found], name: str, up: str = "pages"
-) -> Figure:
-    counters = counters_of(crawls, "pages", name)
-    last = max((int(value) for counter in counters for value in counter), default=-1)
-    return Figure(
-        key,
-        title,
-        sentence,
-        "columns",
-        names_of(crawls),
-        across="links from a seed",
-        up=up,
-        labels=[str(value) for value in range(last + 1)],
-        values=[[counter.get(value, 0) for value in range(last + 1)] for counter in counters]
-        if last >= 0
-        else (),
-    )
-
-
-def spread(
-    key: str,
-    title: str,
-    sentence: str,
-    crawls: Sequence[Found],
-    name: str,
-    across: str,
-    up: str = "pages",
-) -> Figure:
-    """Return columns for powers of two."""
-    counters = counters_of(crawls, "pages", name)
-    steps = {int(value) for counter in counters for value in counter}
-    low, high = min(steps - {0}, default=1), max(steps, default=0)
-    labels = [0] if 0 in steps else []
-    while low <= high:
-        labels.append(low)
-        low *= 2
-    return Figure(
-        key,
-        title,
-        sentence,
-        "columns",
-        names_of(crawls),
-        across=f"{across}, from",
-        up=up,
-        labels=[str(label) for label in labels],
-        values=[[counter.get(label, 0) for label in labels] for counter in counters]
-        if steps
-        else (),
-    )
-
-
-def points(
-    key: str,
-    title: str,
-    sentence: str,
-    crawls: Sequence[Found],
-    name: str,
-    across: str,
-    up: str,
-    *,
-    of: str = "pages",
-) -> Figure:
-    return Figure(
-        key,
-        title,
-        sentence,
-        "points",
-        names_of(crawls),
-        across=across,
-        up=up,
-        points=[pairs(counter) for counter in counters_of(crawls, of, name)],
-        is_logarithmic=True,
-    )
 
 
 def pairs(counter: Mapping[Any, int]) -> list[tuple[float, float]]:

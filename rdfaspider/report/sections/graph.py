@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, islice, repeat
 from typing import Any
 
 from rdfaspider.report.model import Figure, Section, Table
-from rdfaspider.report.sections.figures import Found, pairs, why_missing
+from rdfaspider.report.sections.figures import (
+    Figures,
+    Found,
+    called,
+    names_of,
+    pairs,
+    why_missing,
+)
 from rdfaspider.terminal import plural
 
 # The greatest distance between the cumulated distributions at which a power law is worth a line.
 _NEAR = 0.1
-# Stands for the graph of a crawl that has none.
-_NONE: Found = {
-    "in_degrees": {},
-    "out_degrees": {},
-    "inward": {"law": None},
-    "outward": {"law": None},
-    "ranks": [],
-    "hubs": [],
-    "authorities": [],
-    "media_of_pages": {},
-    "tie": {},
-    "kinds": {},
-    "levels": [],
-}
 # The columns of the table of hosts, and what they show.
 _OF_HOSTS = (
     ("host", "host"),
@@ -36,45 +30,60 @@ _OF_HOSTS = (
     ("links in", "links_in"),
     ("links out", "links_out"),
 )
+_DEGREES = (
+    "How many pages have how many. A straight line is a power law; the dashed one is the best fit."
+)
+# Scores by place: what they are called, and what they say.
+_SCORES = (
+    (
+        "ranks",
+        "PageRank",
+        "PageRank is the share of time that somebody who follows links at random spends on a page.",
+    ),
+    ("hubs", "Hubs", "How good a hub a page is (HITS): a hub links to good authorities."),
+    (
+        "authorities",
+        "Authorities",
+        "How good an authority a page is (HITS): good hubs link to it.",
+    ),
+)
 
 
 def graph(crawls: Sequence[Found]) -> Section:
-    graphs = [(crawl["name"], crawl["links"] or _NONE) for crawl in crawls]
-    known = [each for each in graphs if each[1] is not _NONE]
+    note = why_missing(crawls, "links")
+    known = [crawl for crawl in crawls if crawl["links"]]
     if not known:
-        return Section(
-            "graph", "Link graph", "Who links to whom.", note=why_missing(crawls, "links")
-        )
-    names = [name for name, _ in graphs]
-    first_name, first = known[0]
-    of = f" Of {first_name}." if len(crawls) > 1 else ""
+        return Section("graph", "Link graph", "Who links to whom.", note=note)
+    # A crawl without a graph stands beside the others with nothing.
+    graphs: list[Found] = [crawl["links"] or {} for crawl in crawls]
+    names, figures, first = names_of(crawls), Figures(crawls, "links"), known[0]["links"]
+    of = f" Of {known[0]['name']}." if len(crawls) > 1 else ""
+    length = max(len(graph.get("levels", ())) for graph in graphs)
     return Section(
         "graph",
         "Link graph",
         "Who links to whom. The graph has every URL that was found; links of pages that were not fetched are"
         " unknown.",
         [
-            _degrees("in-degrees", "Links to a page", "in_degrees", "inward", "links in", graphs),
-            _degrees(
-                "out-degrees", "Links from a page", "out_degrees", "outward", "links out", graphs
+            figures.points(
+                "in_degrees", "Links to a page", _DEGREES, "links in", fits=_fits(graphs, "in")
             ),
-            _scores(
-                "ranks",
-                "PageRank by place",
-                "PageRank is the share of time that somebody who follows links at random spends on a page.",
-                graphs,
+            figures.points(
+                "out_degrees", "Links from a page", _DEGREES, "links out", fits=_fits(graphs, "out")
             ),
-            _scores(
-                "hubs",
-                "Hubs by place",
-                "How good a hub a page is (HITS): a hub links to good authorities.",
-                graphs,
-            ),
-            _scores(
-                "authorities",
-                "Authorities by place",
-                "How good an authority a page is (HITS): good hubs link to it.",
-                graphs,
+            *(
+                Figure(
+                    key,
+                    f"{title} by place",
+                    sentence,
+                    "points",
+                    names,
+                    across="place",
+                    up="score",
+                    points=[[(x, y) for x, y in graph.get(key, ())] for graph in graphs],
+                    is_logarithmic=True,
+                )
+                for key, title, sentence in _SCORES
             ),
             Figure(
                 "tie",
@@ -85,28 +94,27 @@ def graph(crawls: Sequence[Found]) -> Section:
                 names,
                 up="pages",
                 labels=["core", "in", "out", "tendrils", "disconnected"],
-                values=[[*graph["tie"].values()] or [0] * 5 for _, graph in graphs]
-                if any(graph["tie"] for _, graph in graphs)
-                else (),
+                values=[[*graph.get("tie", {}).values()] or [0] * 5 for graph in graphs],
             ),
-            Figure(
+            figures.bars(
                 "kinds",
                 "Kinds of links",
                 "Followed links, those that ask not to be followed, redirects, and the addresses that pages"
                 " call their own.",
-                "bars",
-                names,
-                up="links",
-                labels=[*first["kinds"]],
-                values=[
-                    [graph["kinds"].get(kind, 0) for kind in first["kinds"]] for _, graph in graphs
-                ],
+                "links",
             ),
-            _graph_columns(
+            Figure(
                 "levels",
                 "Reach by depth",
                 "Pages by the links it takes from a seed to them.",
-                graphs,
+                "columns",
+                names,
+                across="links from a seed",
+                up="pages",
+                labels=[*map(str, range(length))],
+                values=[
+                    [*islice(chain(graph.get("levels", ()), repeat(0)), length)] for graph in graphs
+                ],
             ),
             Table(
                 "best",
@@ -134,16 +142,16 @@ def graph(crawls: Sequence[Found]) -> Section:
                 " left out.",
                 "points",
                 [
-                    f"{name}: {kind}" if len(crawls) > 1 else kind
-                    for name, graph in graphs
-                    for kind in graph["media_of_pages"]
+                    called(crawls, crawl) + kind
+                    for crawl in known
+                    for kind in crawl["links"]["media_of_pages"]
                 ],
                 across="media",
                 up="pages",
                 points=[
                     pairs(pages)
-                    for _, graph in graphs
-                    for pages in graph["media_of_pages"].values()
+                    for crawl in known
+                    for pages in crawl["links"]["media_of_pages"].values()
                 ],
                 is_logarithmic=True,
             ),
@@ -156,11 +164,9 @@ def graph(crawls: Sequence[Found]) -> Section:
                 [[*pair] for pair in first["domains"].items()],
             ),
         ],
-        note=why_missing(crawls, "links"),
+        note=note,
         facts=[
-            f"{name}: {fact}" if len(crawls) > 1 else fact
-            for name, graph in known
-            for fact in _graph_facts(graph)
+            called(crawls, crawl) + fact for crawl in known for fact in _graph_facts(crawl["links"])
         ],
     )
 
@@ -194,21 +200,12 @@ def _graph_facts(graph: Found) -> Iterable[str]:
         )
 
 
-def _degrees(
-    key: str, title: str, name: str, fit: str, across: str, graphs: Sequence[tuple[str, Found]]
-) -> Figure:
-    return Figure(
-        key,
-        title,
-        "How many pages have how many. A straight line is a power law; the dashed one is the best fit.",
-        "points",
-        [each for each, _ in graphs],
-        across=across,
-        up="pages",
-        points=[pairs(graph[name]) for _, graph in graphs],
-        fits=[_fit(graph[name], _good(graph[fit]["law"])) for _, graph in graphs],
-        is_logarithmic=True,
-    )
+def _fits(graphs: Sequence[Found], way: str) -> list[Any]:
+    """Return the lines of the power laws of links in or out, None where there is none."""
+    return [
+        _fit(graph[f"{way}_degrees"], _good(graph[f"{way}ward"]["law"])) if graph else None
+        for graph in graphs
+    ]
 
 
 def _good(law: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
@@ -228,34 +225,3 @@ def _fit(counts: Mapping[Any, int], law: Mapping[str, Any] | None) -> Any:
     end = min(last, start * first ** (1 / law["exponent"])) if first > 1 else last
     ends.append((end, first * (end / start) ** -law["exponent"]))
     return tuple(ends)
-
-
-def _scores(key: str, title: str, sentence: str, graphs: Sequence[tuple[str, Found]]) -> Figure:
-    return Figure(
-        key,
-        title,
-        sentence,
-        "points",
-        [each for each, _ in graphs],
-        across="place",
-        up="score",
-        points=[[(x, y) for x, y in graph[key]] for _, graph in graphs],
-        is_logarithmic=True,
-    )
-
-
-def _graph_columns(
-    key: str, title: str, sentence: str, graphs: Sequence[tuple[str, Found]]
-) -> Figure:
-    length = max(len(graph[key]) for _, graph in graphs)
-    return Figure(
-        key,
-        title,
-        sentence,
-        "columns",
-        [name for name, _ in graphs],
-        across="links from a seed",
-        up="pages",
-        labels=[str(level) for level in range(length)],
-        values=[[*graph[key], *[0] * (length - len(graph[key]))] for _, graph in graphs],
-    )
