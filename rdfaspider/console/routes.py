@@ -20,13 +20,15 @@ from rdfaspider.console.hosts import host as hostview
 from rdfaspider.console.server import as_json, file_routes, page
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from rdfaspider.console.crawls.directories import DirectoryCrawl
     from rdfaspider.console.crawls.outside import ServedCrawl, StoredCrawl
     from rdfaspider.console.crawls.running import RunningCrawl
 
     Crawl = RunningCrawl | ServedCrawl | StoredCrawl
+    Query = Mapping[str, str]
+    Answer = Callable[[Crawl, Query], Awaitable[Any]]
 
 
 class Routes:
@@ -45,62 +47,13 @@ class Routes:
         names = [{"name": name, "directory": each.directory} for name, each in self._crawls.items()]
         return as_json(names)
 
-    async def overview(self, request: web.Request) -> web.Response:
-        return as_json(await (await self._crawl(request)).overview())
+    def api(self, answer: Answer) -> Callable[[web.Request], Awaitable[web.Response]]:
+        """Return a handler that answers with JSON of the crawl that a request names."""
 
-    async def curves(self, request: web.Request) -> web.Response:
-        return as_json(await (await self._crawl(request)).curves())
+        async def handler(request: web.Request) -> web.Response:
+            return as_json(await answer(await self._crawl(request), request.query))
 
-    async def urls(self, request: web.Request) -> web.Response:
-        query = request.query
-        crawl = await self._crawl(request)
-        state, reason = query.get("state", ""), query.get("reason", "")
-        return as_json(await crawl.urls(state, reason, _offset(query, "after")))
-
-    async def log(self, request: web.Request) -> web.Response:
-        return as_json(await (await self._crawl(request)).log(request.query.get("level", "INFO")))
-
-    async def workers(self, request: web.Request) -> web.Response:
-        return as_json(await (await self._crawl(request)).workers())
-
-    async def hosts(self, request: web.Request) -> web.Response:
-        query = request.query
-        found = await (await self._crawl(request)).hosts.page(
-            query.get("search", ""),
-            query.get("sort", "waiting"),
-            query.get("descending", "1") == "1",
-            _offset(query),
-        )
-        return as_json(found)
-
-    async def host(self, request: web.Request) -> web.Response:
-        frontier = (await self._crawl(request)).frontier
-        return as_json(await hostview.look(frontier, request.query.get("name", "")))
-
-    async def tree(self, request: web.Request) -> web.Response:
-        frontier = (await self._crawl(request)).frontier
-        return as_json(await hostview.branches(frontier, request.query.get("under", "")))
-
-    async def search(self, request: web.Request) -> web.Response:
-        query = request.query
-        words, type_ = query.get("words", ""), query.get("type", "")
-        searches = (await self._crawl(request)).searches
-        return as_json(await searches.search(words, type_, _offset(query)))
-
-    async def browse(self, request: web.Request) -> web.Response:
-        return as_json(
-            await (await self._crawl(request)).searches.about(request.query.get("host", ""))
-        )
-
-    async def vocabulary(self, request: web.Request) -> web.Response:
-        return as_json(
-            await (await self._crawl(request)).searches.hosts(request.query.get("iri", ""))
-        )
-
-    async def thing(self, request: web.Request) -> web.Response:
-        query = request.query
-        searches = (await self._crawl(request)).searches
-        return as_json(await searches.thing(query.get("iri", ""), query.get("page", "")))
+        return handler
 
     async def record(self, request: web.Request) -> web.Response:
         """Answer by an archived page as text: a browser must not take it for a page of the console."""
@@ -132,11 +85,42 @@ class Routes:
         return web.Response(text="ok\n")
 
 
-def _offset(query: Mapping[str, str], name: str = "offset") -> int:
+def _offset(query: Query, name: str = "offset") -> int:
     offset = query.get(name, "0")
     if not (offset.isascii() and offset.isdecimal()):
         raise ValueError(f"The {name} must be a number.")
     return int(offset[:12])
+
+
+def _hosts(crawl: Crawl, query: Query) -> Awaitable[Any]:
+    is_descending = query.get("descending", "1") == "1"
+    sort = query.get("sort", "waiting")
+    return crawl.hosts.page(query.get("search", ""), sort, is_descending, _offset(query))
+
+
+def _urls(crawl: Crawl, query: Query) -> Awaitable[Any]:
+    return crawl.urls(query.get("state", ""), query.get("reason", ""), _offset(query, "after"))
+
+
+def _search(crawl: Crawl, query: Query) -> Awaitable[Any]:
+    return crawl.searches.search(query.get("words", ""), query.get("type", ""), _offset(query))
+
+
+# What is answered with JSON, by the last part of its address.
+_API: dict[str, Answer] = {
+    "crawl": lambda crawl, query: crawl.overview(),
+    "curves": lambda crawl, query: crawl.curves(),
+    "urls": _urls,
+    "log": lambda crawl, query: crawl.log(query.get("level", "INFO")),
+    "workers": lambda crawl, query: crawl.workers(),
+    "hosts": _hosts,
+    "host": lambda crawl, query: hostview.look(crawl.frontier, query.get("name", "")),
+    "tree": lambda crawl, query: hostview.branches(crawl.frontier, query.get("under", "")),
+    "search": _search,
+    "browse": lambda crawl, query: crawl.searches.about(query.get("host", "")),
+    "vocabulary": lambda crawl, query: crawl.searches.hosts(query.get("iri", "")),
+    "thing": lambda crawl, query: crawl.searches.thing(query.get("iri", ""), query.get("page", "")),
+}
 
 
 def routes_of(crawls: Mapping[str, Crawl | DirectoryCrawl]) -> list[web.RouteDef]:
@@ -150,18 +134,7 @@ def routes_of(crawls: Mapping[str, Crawl | DirectoryCrawl]) -> list[web.RouteDef
         web.get("/query", page("yasgui")),
         *file_routes(),
         web.get("/api/crawls", answers.crawls),
-        web.get("/api/crawl", answers.overview),
-        web.get("/api/curves", answers.curves),
-        web.get("/api/urls", answers.urls),
-        web.get("/api/log", answers.log),
-        web.get("/api/workers", answers.workers),
-        web.get("/api/hosts", answers.hosts),
-        web.get("/api/host", answers.host),
-        web.get("/api/tree", answers.tree),
-        web.get("/api/search", answers.search),
-        web.get("/api/browse", answers.browse),
-        web.get("/api/vocabulary", answers.vocabulary),
-        web.get("/api/thing", answers.thing),
+        *(web.get(f"/api/{name}", answers.api(answer)) for name, answer in _API.items()),
         web.get("/api/record", answers.record),
         web.post("/api/control/{name}", answers.control),
         web.get("/api/store", answers.store),

@@ -195,9 +195,7 @@ def _show(crawls: Sequence[Crawl], output: Path | None, line: float) -> None:
 
     print(report.table(crawls, line))
     for crawl in crawls:
-        _show_topics(crawl.name)
-        _show_pages(crawl.name)
-        _show_left_out(crawl.name)
+        _show_findings(crawl.name)
     if output:
         if output.suffix == ".json":
             text = report.numbers(crawls)
@@ -207,32 +205,18 @@ def _show(crawls: Sequence[Crawl], output: Path | None, line: float) -> None:
         print(f"\nThe report is in {output}.")
 
 
-def _show_topics(name: str) -> None:
-    """Print how many pages are about which topic, in a crawl with topics."""
-    from rdfaspider.pages.counts import ranked
-
-    counts = _counts(Path(name).parent if Path(name).is_file() else Path(name))
-    if counts and (topics := +Counter(counts.topics)):
-        print(f"\nTopics of {name}: {ranked(topics)}")
-
-
-def _show_pages(name: str) -> None:
-    """Print what `scrapy pages --analyse` has found out, if it has."""
+def _show_findings(name: str) -> None:
+    """Print topics, what `scrapy pages --analyse` has found out, and what was left out, if there is any."""
+    from rdfaspider.extensions import leftout
+    from rdfaspider.extensions.summary.reasons import sentences
     from rdfaspider.pages import counts
 
     directory = Path(name).parent if Path(name).is_file() else Path(name)
-    if found := counts.read(directory / "pages" / counts.NAME):
-        print(f"\nPages of {name}:")
-        for sentence in found.lines():
-            print(f"  {sentence}")
-
-
-def _show_left_out(name: str) -> None:
-    from rdfaspider.extensions import leftout
-    from rdfaspider.extensions.summary.reasons import sentences
-
-    path = (Path(name).parent if Path(name).is_file() else Path(name)) / leftout.NAME
-    if reasons := sentences(*leftout.read(path)):
-        print(f"\nLeft out by {name}:")
-        for reason in reasons:
-            print(f"  {reason}")
+    urls = _counts(directory)
+    if urls and (topics := +Counter(urls.topics)):
+        print(f"\nTopics of {name}: {counts.ranked(topics)}")
+    found = counts.read(directory / "pages" / counts.NAME)
+    reasons = sentences(*leftout.read(directory / leftout.NAME))
+    for title, lines in (("Pages of", found.lines() if found else ()), ("Left out by", reasons)):
+        if lines := list(lines):
+            print(f"\n{title} {name}:", *lines, sep="\n  ")

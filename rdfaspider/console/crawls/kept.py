@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rdfaspider.console.crawls.latest import Latest
-from rdfaspider.console.crawls.logtail import LEVELS, Line
+from rdfaspider.console.crawls.logtail import Line, levels_from
 from rdfaspider.pages.row import glance, unpack
 from rdfaspider.service.server.workerlog import WorkerLog
 from rdfaspider.urls.iris import without_userinfo
@@ -67,11 +67,9 @@ def _shown(each: Outcome) -> dict[str, Any]:
 def kept_log(frontier: str, file: str, level: str) -> list[dict[str, Any]]:
     """Return the last lines of a level or above, the newest first: of the log of all workers beside the
     frontier, or else of the crawl's own file; ValueError if there is no such level."""
-    if level not in LEVELS:
-        raise ValueError(f"There is no level {level[:20]}: choose one of {', '.join(LEVELS)}.")
+    wanted = levels_from(level)
     if lines := WorkerLog(frontier).last(_LINES, level):
         return [line_of(line) for line in reversed(lines)]
-    wanted = LEVELS[LEVELS.index(level) :]
     found = [line for line in _lines(file) if line.level in wanted]
     return [line._asdict() for line in reversed(found[-_LINES:])]
 

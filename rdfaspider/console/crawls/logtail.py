@@ -12,6 +12,13 @@ _LONGEST = 4_000  # characters of a line
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
+def levels_from(level: str) -> tuple[str, ...]:
+    """Return a level and those above; ValueError if there is no such."""
+    if level not in LEVELS:
+        raise ValueError(f"There is no level {level[:20]}: choose one of {', '.join(LEVELS)}.")
+    return LEVELS[LEVELS.index(level) :]
+
+
 class Line(NamedTuple):
     time: float
     level: str
@@ -33,10 +40,6 @@ class LogTail(logging.Handler):
 
     def last(self, level: str, most: int = _LINES) -> list[Line]:
         """Return the last lines of a level or above, the newest first; ValueError if there is no such."""
-        if level not in LEVELS:
-            raise ValueError(f"There is no level {level[:20]}: choose one of {', '.join(LEVELS)}.")
-        found: list[Line] = []
-        for name in LEVELS[LEVELS.index(level) :]:
-            found += list(self._lines[name])
+        found = [line for name in levels_from(level) for line in list(self._lines[name])]
         found.sort(key=lambda line: line.time, reverse=True)
         return found[:most]

@@ -18,25 +18,24 @@ from rdfaspider.console.crawls.controls import Controls
 from rdfaspider.console.crawls.course import Course
 from rdfaspider.console.crawls.disk import Disk
 from rdfaspider.console.crawls.kept import line_of
-from rdfaspider.console.crawls.running import no_answers, shown_workers, urls_behind
+from rdfaspider.console.crawls.running import shown_workers, urls_behind
 from rdfaspider.console.hosts.frontiers import ServedSource, StoredSource
 from rdfaspider.console.hosts.table import HostTables
-from rdfaspider.console.query.endpoint import Endpoint, no_store
+from rdfaspider.console.query.endpoint import answering, open_endpoint
 from rdfaspider.console.search.searches import Searches
 from rdfaspider.extensions import leftout
 from rdfaspider.extensions.history.samples import Sample, completed
 from rdfaspider.extensions.summary.reasons import in_words, sentences
-from rdfaspider.frontier import State, is_shared
-from rdfaspider.pipelines.store import store_access
+from rdfaspider.frontier import State
 from rdfaspider.resolver import ForbiddenAddressError
 from rdfaspider.resolver.addresses import literal
 from rdfaspider.resolver.guard import Guard
 from rdfaspider.scheduler.control.exclusions import NOTE as EXCLUDED
 from rdfaspider.scheduler.control.exclusions import check_rule
 from rdfaspider.scheduler.options import politeness_of, security_of
-from rdfaspider.settings.places import jobdir_of, store_url
+from rdfaspider.settings.places import jobdir_of
 from rdfaspider.stores import StoreUnavailable
-from rdfaspider.stores.kinds import is_embedded, is_queried
+from rdfaspider.stores.kinds import is_embedded
 from rdfaspider.urls import host, registered_domain
 from rdfaspider.urls.hosts import host_and_port
 
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
 
     from scrapy.settings import BaseSettings
 
+    from rdfaspider.console.query.endpoint import Endpoint
     from rdfaspider.frontier import Counts
 
 _COUNTS = ("seen", "done", "failed", "denied", "kept", "waiting", "in_flight")
@@ -76,33 +76,22 @@ class _OutsideCrawl:
         self.course = Course(self._counted, None if disk is None else disk.history)
         self.hosts = HostTables(lambda: self.frontier.hosts(time()))
         self.searches = Searches(self, jobdir)
-        self._endpoint = self._open_endpoint()
+        self._endpoint = open_endpoint(settings)
 
     async def current(self) -> Self:
         """Return what shows the crawl now."""
         return self
 
-    def _open_endpoint(self) -> Endpoint | None:
-        url = store_url(self.settings)
-        if is_shared(url):
-            return None
-        seconds = self.settings.getfloat("CONSOLE_QUERY_TIMEOUT")
-        return Endpoint(url, store_access(self.settings), None, seconds)
-
     @property
     def endpoint(self) -> Endpoint:
         """Return what answers queries; StoreUnavailable if nothing does."""
-        if self._endpoint is None:
-            raise no_store()
-        url = store_url(self.settings)
-        if not is_queried(url):
-            raise no_answers()
-        if is_embedded(url) and self._disk is not None and self._disk.runs:
+        endpoint = answering(self._endpoint)
+        if is_embedded(endpoint.store) and self._disk is not None and self._disk.runs:
             raise StoreUnavailable(
                 "The crawl writes to its store, which nobody else can read meanwhile. Its own console"
                 " (CONSOLE_PORT) answers queries now; this one does when the crawl has ended."
             )
-        return self._endpoint
+        return endpoint
 
     @property
     def counters(self) -> Mapping[str, Any]:

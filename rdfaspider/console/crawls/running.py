@@ -19,7 +19,7 @@ from rdfaspider.console.crawls.latest import Latest, LatestUrls
 from rdfaspider.console.crawls.logtail import LogTail
 from rdfaspider.console.hosts.frontiers import LocalSource, ServedSource
 from rdfaspider.console.hosts.table import HostTables
-from rdfaspider.console.query.endpoint import Endpoint, no_store
+from rdfaspider.console.query.endpoint import answering, open_endpoint
 from rdfaspider.console.query.snapshots import NAME, Snapshots
 from rdfaspider.console.search.searches import Searches
 from rdfaspider.extensions.history.extension import History
@@ -28,12 +28,10 @@ from rdfaspider.extensions.summary.reasons import in_words, topics_of
 from rdfaspider.frontier import is_shared
 from rdfaspider.items import Page
 from rdfaspider.pages.row import unpack
-from rdfaspider.pipelines.store import store_access
 from rdfaspider.resolver import ForbiddenAddressError, installed_resolver
 from rdfaspider.scheduler.options import security_of
 from rdfaspider.settings.places import frontier_url, store_url
-from rdfaspider.stores import StoreUnavailable
-from rdfaspider.stores.kinds import is_embedded, is_queried
+from rdfaspider.stores.kinds import is_embedded
 from rdfaspider.urls.hosts import host_and_port
 from rdfaspider.urls.iris import without_userinfo
 
@@ -44,6 +42,7 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
     from rdfaspider.console.hosts.frontiers import FrontierSource
+    from rdfaspider.console.query.endpoint import Endpoint
     from rdfaspider.frontier import Ending, State, Taken, UrlView
     from rdfaspider.service.messages import WorkerView
     from rdfaspider.stores import Sink
@@ -85,12 +84,6 @@ async def urls_behind(
 def shown_workers(views: Iterable[WorkerView]) -> list[dict[str, Any]]:
     """Return workers as they are shown."""
     return [asdict(view) | {"silent": max(0.0, view.silent)} for view in views]
-
-
-def no_answers() -> StoreUnavailable:
-    return StoreUnavailable(
-        "The triples of this crawl are in N-Quads files, which answer no queries: load them into a store."
-    )
 
 
 class RunningCrawl:
@@ -135,22 +128,16 @@ class RunningCrawl:
 
     def _open_endpoint(self, sink: Sink | None) -> Endpoint | None:
         settings = self.crawler.settings
-        url = store_url(settings)
-        if sink is None or is_shared(url):
+        if sink is None:
             return None  # a worker has no store
-        if is_embedded(url):
+        if is_embedded(store_url(settings)):
             self._snapshots = Snapshots(sink, Path(settings["JOBDIR"] or ".") / NAME)
-        seconds = settings.getfloat("CONSOLE_QUERY_TIMEOUT")
-        return Endpoint(url, store_access(settings), self._snapshots, seconds)
+        return open_endpoint(settings, self._snapshots)
 
     @property
     def endpoint(self) -> Endpoint:
         """Return what answers queries; StoreUnavailable if nothing does."""
-        if self._endpoint is None:
-            raise no_store()
-        if not is_queried(store_url(self.crawler.settings)):
-            raise no_answers()
-        return self._endpoint
+        return answering(self._endpoint)
 
     def start(self) -> None:
         """Begin to watch the crawl."""

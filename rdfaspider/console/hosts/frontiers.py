@@ -15,6 +15,8 @@ from rdfaspider.frontier import open_frontier
 from rdfaspider.urls.keys import host_name, prefix_of
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from rdfaspider.frontier import BranchView, HostView, State, UrlView
     from rdfaspider.frontier.engine.local import LocalFrontier
     from rdfaspider.frontier.views.pages import Outcome
@@ -97,8 +99,51 @@ class LocalSource:
         return []
 
 
-class ServedSource:
-    """A frontier that a service serves to workers: each scan asks it over a connection of its own."""
+class _LentSource:
+    """A frontier that is not of this process: each question has it lent by `_open`, in a thread.
+
+    `_clock` tells what a scan has taken.
+    """
+
+    _clock = staticmethod(time.monotonic)
+
+    def _open(self) -> AbstractContextManager[Any]:
+        raise NotImplementedError
+
+    async def ask(self, call: Callable[[Any], Row]) -> Row:
+        """Return what a call of the frontier returns."""
+
+        def asked() -> Row:
+            with self._open() as frontier:
+                return call(frontier)
+
+        return await asyncio.to_thread(asked)
+
+    def _scan(self, call: Callable[[Any], Iterator[Row]], limit: float = _PATIENCE) -> Scan[Row]:
+        def rows() -> Iterator[Row]:
+            with self._open() as frontier:
+                yield from call(frontier)
+
+        return Scan(rows(), run=asyncio.to_thread, limit=limit, clock=self._clock)
+
+    def hosts(self, now: float) -> Scan[HostView]:
+        return self._scan(lambda frontier: frontier.hosts(now), _LONG)
+
+    def branches(self, prefix: bytes) -> Scan[BranchView]:
+        return self._scan(lambda frontier: frontier.under(prefix))
+
+    async def note(self, name: str) -> bytes | None:
+        found: bytes | None = await self.ask(lambda frontier: frontier.note(name))
+        return found
+
+    async def ranks(self, urls: Iterable[str]) -> dict[str, float]:
+        wanted = list(urls)
+        found: dict[str, float] = await self.ask(lambda frontier: frontier.ranks(wanted))
+        return found
+
+
+class ServedSource(_LentSource):
+    """A frontier that a service serves to workers: each question has a connection of its own."""
 
     def __init__(self, url: str, security: Any, **options: Any) -> None:
         self._url = url
@@ -107,25 +152,6 @@ class ServedSource:
 
     def _open(self) -> Any:
         return open_frontier(self._url, security=self._security, now=time.time(), **self._options)
-
-    async def ask(self, call: Callable[[Any], Row]) -> Row:
-        """Return what a call of the frontier returns."""
-
-        def connected() -> Row:
-            with self._open() as frontier:
-                return call(frontier)
-
-        return await asyncio.to_thread(connected)
-
-    def _scan(self, call: Callable[[Any], Iterator[Row]], limit: float = _PATIENCE) -> Scan[Row]:
-        def rows() -> Iterator[Row]:
-            with self._open() as frontier:
-                yield from call(frontier)
-
-        return Scan(rows(), run=asyncio.to_thread, limit=limit, clock=time.monotonic)
-
-    def hosts(self, now: float) -> Scan[HostView]:
-        return self._scan(lambda frontier: frontier.hosts(now), _LONG)
 
     def ended(self, state: State, reason: str, after: int = 0) -> Scan[UrlView]:
         def rows(frontier: Any) -> Iterator[UrlView]:
@@ -145,52 +171,24 @@ class ServedSource:
         pattern = rf"^https?://([^/@]*@)?{name}(:\d+)?/"
         return self._scan(lambda frontier: frontier.ended("failed", pattern))
 
-    def branches(self, prefix: bytes) -> Scan[BranchView]:
-        return self._scan(lambda frontier: frontier.under(prefix))
-
     def requeue(self, pattern: str, reason: str = "") -> Scan[bool]:
         return self._scan(lambda frontier: iter([True] * frontier.requeue(pattern, reason)), _LONG)
-
-    async def note(self, name: str) -> bytes | None:
-        found: bytes | None = await self.ask(lambda frontier: frontier.note(name))
-        return found
-
-    async def ranks(self, urls: Iterable[str]) -> dict[str, float]:
-        wanted = list(urls)
-        found: dict[str, float] = await self.ask(lambda frontier: frontier.ranks(wanted))
-        return found
 
     async def workers(self) -> list[WorkerView]:
         found: list[WorkerView] = await self.ask(lambda frontier: frontier.workers())
         return found
 
 
-class StoredSource:
+class StoredSource(_LentSource):
     """A frontier on disk, whose crawl may run elsewhere: each scan reads it as it was a little before."""
+
+    _clock = staticmethod(time.thread_time)
 
     def __init__(self, path: str, delay: float) -> None:
         self._readers = Readers(path, delay)
 
-    async def ask(self, call: Callable[[FrontierReader], Row]) -> Row:
-        """Return what a call of the reader returns."""
-
-        def asked() -> Row:
-            with self._readers.lend() as reader:
-                return call(reader)
-
-        return await asyncio.to_thread(asked)
-
-    def _scan(
-        self, call: Callable[[FrontierReader], Iterator[Row]], limit: float = _PATIENCE
-    ) -> Scan[Row]:
-        def rows() -> Iterator[Row]:
-            with self._readers.lend() as reader:
-                yield from call(reader)
-
-        return Scan(rows(), run=asyncio.to_thread, limit=limit)
-
-    def hosts(self, now: float) -> Scan[HostView]:
-        return self._scan(lambda reader: reader.hosts(now), _LONG)
+    def _open(self) -> AbstractContextManager[FrontierReader]:
+        return self._readers.lend()
 
     def ended(self, state: State, reason: str, after: int = 0) -> Scan[UrlView]:
         return self._scan(lambda reader: reader.ended_for(state, reason, after))
@@ -209,17 +207,8 @@ class StoredSource:
             )
         )
 
-    def branches(self, prefix: bytes) -> Scan[BranchView]:
-        return self._scan(lambda reader: reader.under(prefix))
-
     def requeue(self, pattern: str, reason: str = "") -> Scan[bool]:
         raise ValueError("The crawl does not run: scrapy frontier --requeue REGEX does this.")
-
-    async def note(self, name: str) -> bytes | None:
-        return await self.ask(lambda reader: reader.note(name))
-
-    async def ranks(self, urls: Iterable[str]) -> dict[str, float]:
-        return await self.ask(lambda reader: reader.ranks(urls))
 
     async def workers(self) -> list[WorkerView]:
         return []

@@ -19,11 +19,16 @@ from aiohttp import web
 
 from rdfaspider.children import command
 from rdfaspider.console.server import as_json
+from rdfaspider.frontier import is_shared
+from rdfaspider.pipelines.store import store_access
+from rdfaspider.settings.places import store_url
 from rdfaspider.stores import StoreUnavailable
-from rdfaspider.stores.kinds import is_embedded, shown
+from rdfaspider.stores.kinds import is_embedded, is_queried, shown
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
+
+    from scrapy.settings import BaseSettings
 
     from rdfaspider.console.query.snapshots import Snapshots
     from rdfaspider.stores.server.access import Access
@@ -43,7 +48,7 @@ class Endpoint:
     def __init__(
         self, store: str, access: Access | None, snapshots: Snapshots | None, seconds: float
     ) -> None:
-        self._store = store
+        self.store = store
         self._access = access
         self._snapshots = snapshots
         self._seconds = seconds
@@ -53,9 +58,9 @@ class Endpoint:
         """Return what a reader should know of the answers."""
         snapshot = None if self._snapshots is None else self._snapshots.latest
         return {
-            "store": shown(self._store),
+            "store": shown(self.store),
             "is_copy": self._snapshots is not None,
-            "is_embedded": is_embedded(self._store),
+            "is_embedded": is_embedded(self.store),
             "age": None if snapshot is None else snapshot.age,
             "seconds": self._seconds,
         }
@@ -93,7 +98,7 @@ class Endpoint:
                     await stack.enter_async_context(self._turns)
             except TimeoutError:
                 raise StoreUnavailable("Too many queries run: try again.") from None
-            task["store"], task["access"] = self._store, self._access and asdict(self._access)
+            task["store"], task["access"] = self.store, self._access and asdict(self._access)
             if self._snapshots is not None:
                 snapshot = await stack.enter_async_context(self._snapshots.fresh())
                 task["store"] = str(snapshot.path)
@@ -215,7 +220,23 @@ async def _task(request: web.Request) -> dict[str, Any]:
     return {"query": query, "accept": accept, "default": default, "named": named}
 
 
-def no_store() -> StoreUnavailable:
-    return StoreUnavailable(
-        "The store of this crawl is with another process, which has its console."
-    )
+def open_endpoint(settings: BaseSettings, snapshots: Snapshots | None = None) -> Endpoint | None:
+    """Return the endpoint of the store that settings name, None if another process has that."""
+    url = store_url(settings)
+    if is_shared(url):
+        return None
+    seconds = settings.getfloat("CONSOLE_QUERY_TIMEOUT")
+    return Endpoint(url, store_access(settings), snapshots, seconds)
+
+
+def answering(endpoint: Endpoint | None) -> Endpoint:
+    """Return an endpoint that answers queries; StoreUnavailable if there is none."""
+    if endpoint is None:
+        raise StoreUnavailable(
+            "The store of this crawl is with another process, which has its console."
+        )
+    if not is_queried(endpoint.store):
+        raise StoreUnavailable(
+            "The triples of this crawl are in N-Quads files, which answer no queries: load them into a store."
+        )
+    return endpoint

@@ -156,20 +156,21 @@ def answer(task: dict[str, Any], output: BinaryIO) -> bool:
     return True
 
 
-def limit_memory() -> None:
-    """Let this process take little of what the crawl needs."""
+def begin_task() -> dict[str, Any]:
+    """Return the task of this process, which then takes little of what the crawl needs, and ends with it."""
+    task: dict[str, Any] = json.loads(read_task())
     os.nice(_NICE)
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-
-
-def main() -> None:
-    task = json.loads(read_task())
-    limit_memory()
 
     def end_with_parent() -> None:
         await_end_of_parent()
         os._exit(1)
 
     threading.Thread(target=end_with_parent, daemon=True).start()
+    return task
+
+
+def main() -> None:
+    task = begin_task()
     # Not by the usual way: the thread reads standard input for ever.
     os._exit(0 if answer(task, sys.stdout.buffer) else 1)

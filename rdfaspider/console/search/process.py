@@ -8,11 +8,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-import threading
 from typing import Any
 
-from rdfaspider.children import await_end_of_parent, read_task
-from rdfaspider.console.query.process import limit_memory
+from rdfaspider.console.query.process import begin_task
 
 
 def answer(task: dict[str, Any]) -> dict[str, Any]:
@@ -32,14 +30,7 @@ def answer(task: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    task = json.loads(read_task())
-    limit_memory()
-
-    def end_with_parent() -> None:
-        await_end_of_parent()
-        os._exit(1)
-
-    threading.Thread(target=end_with_parent, daemon=True).start()
+    task = begin_task()
     sys.stdout.write(json.dumps(answer(task)))
     sys.stdout.flush()
     # Not by the usual way: the thread reads standard input for ever.
