@@ -70,8 +70,7 @@ class ConsoleExtension:
         from rdfaspider.console.server import Server
 
         self._crawl = RunningCrawl(self.crawler, self._sink)
-        # Cookies do not know ports, so each console on this machine has its own name.
-        guards = Guards(self.token, f"console-{secrets.token_hex(4)}", self.open_metrics)
+        guards = Guards(self.token, self.open_metrics)
         self._server = Server(guards, routes_of({self._crawl.name: self._crawl}))
         try:
             port = await self._server.start(self.port)

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import hmac
 import re
-from dataclasses import dataclass
+import secrets
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from aiohttp import web
@@ -49,11 +50,14 @@ _LASTS = 30 * 86_400  # seconds of the cookie; the token of the next crawl is an
 
 @dataclass(frozen=True)
 class Guards:
-    """Lets requests pass, or says why not. `name` is that of the cookie, which no other console may have."""
+    """Lets requests pass, or says why not.
+
+    `name` is that of the cookie. Cookies do not know ports, so each console on this machine has another.
+    """
 
     token: str
-    name: str
     open_metrics: bool = False
+    name: str = field(default_factory=lambda: f"console-{secrets.token_hex(4)}")
 
     @web.middleware
     async def check(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 from rdfaspider.pages.counts import PageCounts
@@ -18,33 +17,27 @@ _SECTIONS = 200_000
 _NAMES = 1_000
 
 
-@dataclass(slots=True)
+# What is counted by its name, and what by its number.
+_BY_NAME = ("outcomes", "types", "encodings", "pages_with", "triples_by")
+_BY_NUMBER = ("statuses", "depths", "sizes", "ages", "triples", "triples_at", "links", "latencies")
+
+
 class PageFindings:
     """Counters by value: how many pages have this status, this depth, this many triples."""
 
-    outcomes: Counter[str] = field(default_factory=Counter)
-    statuses: Counter[int] = field(default_factory=Counter)
-    types: Counter[str] = field(default_factory=Counter)
-    encodings: Counter[str] = field(default_factory=Counter)
-    depths: Counter[int] = field(default_factory=Counter)
-    triples_at: Counter[int] = field(default_factory=Counter)
-    sizes: Counter[int] = field(default_factory=Counter)
-    ages: Counter[int] = field(default_factory=Counter)
-    triples: Counter[int] = field(default_factory=Counter)
-    links: Counter[int] = field(default_factory=Counter)
-    latencies: Counter[int] = field(default_factory=Counter)
-    pages_with: Counter[str] = field(default_factory=Counter)
-    triples_by: Counter[str] = field(default_factory=Counter)
-    problems: int = 0
-    pages_with_problems: int = 0
-    hosts: dict[str, Host] = field(default_factory=dict)
-    sections: dict[str, list[int]] = field(default_factory=dict)
-    counts: PageCounts = field(default_factory=PageCounts)
+    def __init__(self) -> None:
+        self.counters: dict[str, Counter[Any]] = {
+            name: Counter() for name in (*_BY_NAME, *_BY_NUMBER)
+        }
+        self.problems = self.pages_with_problems = 0
+        self.hosts: dict[str, Host] = {}
+        self.sections: dict[str, list[int]] = {}
+        self.counts = PageCounts()
 
     def add(self, record: PageRecord) -> None:
-        self.outcomes[f"{record.state}/{record.reason or ''}"] += 1
+        self.counters["outcomes"][f"{record.state}/{record.reason or ''}"] += 1
         if record.status:
-            self.statuses[record.status] += 1
+            self.counters["statuses"][record.status] += 1
         if (host := self.hosts.get(record.host)) is None:
             host = self.hosts[record.host] = Host()
         host.add(record)
@@ -54,24 +47,24 @@ class PageFindings:
 
     def _add_page(self, record: PageRecord) -> None:
         triples = record.triples or 0
-        for counter, name in ((self.types, record.content_type), (self.encodings, record.encoding)):
-            known = name or "(none)"
+        for of, name in (("types", record.content_type), ("encodings", record.encoding)):
+            counter, known = self.counters[of], name or "(none)"
             counter[known if known in counter or len(counter) < _NAMES else "(others)"] += 1
-        self.depths[record.depth] += 1
-        self.triples_at[record.depth] += triples
-        self.triples[triples] += 1
-        self.links[record.links or 0] += 1
-        self.sizes[_step(record.size or 0)] += 1
+        self.counters["depths"][record.depth] += 1
+        self.counters["triples_at"][record.depth] += triples
+        self.counters["triples"][triples] += 1
+        self.counters["links"][record.links or 0] += 1
+        self.counters["sizes"][_step(record.size or 0)] += 1
         if record.milliseconds:
-            self.latencies[_step(record.milliseconds)] += 1
+            self.counters["latencies"][_step(record.milliseconds)] += 1
         if (age := age_of(record)) is not None:
-            self.ages[_step(age)] += 1
+            self.counters["ages"][_step(age)] += 1
         self.problems += record.problems or 0
         self.pages_with_problems += bool(record.problems)
         for name in FORMATS:
             if found := getattr(record, name):
-                self.pages_with[name] += 1
-                self.triples_by[name] += found
+                self.counters["pages_with"][name] += 1
+                self.counters["triples_by"][name] += found
         self._add_section(record.url, triples)
 
     def _add_section(self, url: str, triples: int) -> None:
@@ -88,21 +81,10 @@ class PageFindings:
         """Return everything as JSON would have it; of hosts and sections only those with most pages."""
         hosts = sorted(self.hosts.items(), key=lambda each: (-each[1].pages, each[0]))
         sections = sorted(self.sections.items(), key=lambda each: (-each[1][2], each[0]))
-        plain = ("outcomes", "types", "encodings", "pages_with", "triples_by")
-        by_value = (
-            "statuses",
-            "depths",
-            "triples_at",
-            "sizes",
-            "ages",
-            "triples",
-            "links",
-            "latencies",
-        )
         counts = self.counts
         return {
-            **{name: dict(getattr(self, name).most_common()) for name in plain},
-            **{name: dict(sorted(getattr(self, name).items())) for name in by_value},
+            **{name: dict(self.counters[name].most_common()) for name in _BY_NAME},
+            **{name: dict(sorted(self.counters[name].items())) for name in _BY_NUMBER},
             "problems": self.problems,
             "pages_with_problems": self.pages_with_problems,
             "pages": counts.pages,

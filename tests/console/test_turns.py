@@ -22,7 +22,7 @@ from rdfaspider.stores import open_store
 async def _answers_another_beside_one_who_does_not_read(store: str) -> None:
     endpoint = Endpoint(store, None, None, 10.0)
     endpoint._turns = asyncio.Semaphore(1)
-    guards = Guards("token", "cookie")
+    guards = Guards("token")
 
     server = Server(guards, [web.get("/sparql", endpoint.answer)])
     port = await server.start(0)

@@ -94,7 +94,7 @@ def test_a_site_has_the_ages_of_its_pages() -> None:
         "b": [None, None, None],
         "c": [0, 0, 0],
     }
-    assert dict(found.ages) == {0: 2, 2: 1, 4: 1, 8: 1}
+    assert dict(found.counters["ages"]) == {0: 2, 2: 1, 4: 1, 8: 1}
 
 
 def test_the_scores_of_a_site_are_summed_up() -> None:

@@ -53,11 +53,7 @@ class Command(CheckedCommand):
         from rdfaspider.frontier import FrontierUnavailable
 
         token = self.settings["CONSOLE_TOKEN"] or secrets.token_urlsafe(24)
-        guards = Guards(
-            token,
-            f"console-{secrets.token_hex(4)}",
-            self.settings.getbool("CONSOLE_OPEN_METRICS"),
-        )
+        guards = Guards(token, self.settings.getbool("CONSOLE_OPEN_METRICS"))
         server = Server(guards, routes_of(crawls))
         wanted = int(self.settings["CONSOLE_PORT"] or 0)
         try:

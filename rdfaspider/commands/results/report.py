@@ -38,50 +38,23 @@ class Command(CheckedCommand):
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
-        parser.add_argument(
-            "--against",
-            nargs="+",
-            action="extend",
-            default=[],
-            metavar="DIRECTORY",
-            help="directories of other crawls, or their histories",
-        )
-        parser.add_argument(
-            "--line",
-            metavar="BYTES",
-            type=int,
-            default=0,
-            help="bytes a second of the line: show the bandwidth as a share of it",
-        )
-        parser.add_argument("--full", action="store_true", help="report on what was found")
-        parser.add_argument(
-            "--histogram",
-            metavar="COLUMN",
-            help="how many pages have which value of a column of `scrapy pages`",
-        )
-        parser.add_argument(
-            "--sites",
-            action="store_true",
-            help="with --histogram: how many sites, by a column of `scrapy pages --sites`",
-        )
-        parser.add_argument(
-            "-o",
-            "--output",
-            type=Path,
-            metavar="FILE",
-            help="a file .svg, .html or .json; with --full .html, or a directory (default: report)",
-        )
-        parser.add_argument(
-            "--store",
-            action="store_true",
-            help="with --full: put the numbers into the crawl's store too, as RDF",
-        )
-        parser.add_argument(
-            "--frontier",
-            action="append",
-            metavar="DIR",
-            help="with --full or --histogram: the directory of a shard; once for each shard",
-        )
+        add = parser.add_argument
+        several: dict[str, Any] = {"nargs": "+", "action": "extend", "default": []}
+        what = "directories of other crawls, or their histories"
+        add("--against", **several, metavar="DIRECTORY", help=what)
+        what = "bytes a second of the line: show the bandwidth as a share of it"
+        add("--line", type=int, default=0, metavar="BYTES", help=what)
+        add("--full", action="store_true", help="report on what was found")
+        what = "how many pages have which value of a column of `scrapy pages`"
+        add("--histogram", metavar="COLUMN", help=what)
+        what = "with --histogram: how many sites, by a column of `scrapy pages --sites`"
+        add("--sites", action="store_true", help=what)
+        what = "a file .svg, .html or .json; with --full .html, or a directory (default: report)"
+        add("-o", "--output", type=Path, metavar="FILE", help=what)
+        what = "with --full: put the numbers into the crawl's store too, as RDF"
+        add("--store", action="store_true", help=what)
+        what = "with --full or --histogram: the directory of a shard; once for each shard"
+        add("--frontier", action="append", metavar="DIR", help=what)
 
     def check_usage(self, args: list[str], opts: argparse.Namespace) -> None:
         super().check_usage(args, opts)

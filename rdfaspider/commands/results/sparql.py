@@ -76,13 +76,7 @@ def write_results(results: Any, query: str, requested: str | None) -> None:
             f"Rows cannot be written as {requested}: use table, json, csv, tsv or xml."
         )
     elif requested not in (None, "table"):
-        formats = {
-            "json": QueryResultsFormat.JSON,
-            "csv": QueryResultsFormat.CSV,
-            "tsv": QueryResultsFormat.TSV,
-            "xml": QueryResultsFormat.XML,
-        }
-        results.serialize(output, formats[requested])
+        results.serialize(output, getattr(QueryResultsFormat, requested.upper()))
     elif isinstance(results, QueryBoolean):
         print("yes" if results else "no")
     else:

@@ -113,17 +113,17 @@ def _write(reports: Iterator[Quad], name: str) -> None:
 
 
 def _show(findings: Findings, number: int) -> None:
-    from rdfaspider.terminal import plural
+    from rdfaspider.terminal import number_of, plural
 
     checked, faulty = findings.pages.total(), findings.faulty.total()
-    verb = "violates" if faulty == 1 else "violate"
+    verb = number_of("violates/violate", faulty)
     print(f"{checked:,} of {plural(number, 'page')} checked; {faulty:,} {verb} a shape.")
-    if findings.too_large:
-        verb = "was" if findings.too_large == 1 else "were"
-        print(f"{plural(findings.too_large, 'page')} {verb} left out: too many triples.")
-    if findings.unchecked:
-        verb = "was" if findings.unchecked == 1 else "were"
-        print(f"{plural(findings.unchecked, 'page')} {verb} given up: it takes too long to check.")
+    for count, why in (
+        (findings.too_large, "left out: too many triples."),
+        (findings.unchecked, "given up: it takes too long to check."),
+    ):
+        if count:
+            print(f"{count:,} {number_of('page/pages was/were', count)} {why}")
     if not findings.findings:
         return
     print()

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 
 _SEEDS = 10_000  # at a time
 _SHOWN = 100  # characters of a wrong seed
+# What a crawl can be told to do, and what is answered.
+_STATES = {
+    "pause": ("pause", "The crawl pauses: nothing new is fetched, what is in flight ends."),
+    "resume": ("run", "The crawl goes on."),
+    "stop": ("stop", "The crawl stops when what is in flight has ended; its command resumes it."),
+}
 
 
 class Steered(Protocol):
@@ -44,9 +50,6 @@ class Controls:
         # Two at the same time would make a URL wait twice.
         self._requeuing = asyncio.Lock()
         self._by_name: dict[str, Callable[[dict[str, Any]], Awaitable[str]]] = {
-            "pause": self._pause,
-            "resume": self._resume,
-            "stop": self._stop,
             "seeds": self._add_seeds,
             "requeue": self._requeue,
             "exclude": self._exclude,
@@ -55,21 +58,13 @@ class Controls:
 
     async def use(self, name: str, said: dict[str, Any]) -> str:
         """Use a control; ValueError if it does not exist, or cannot do what is said."""
+        if name in _STATES:
+            state, sentence = _STATES[name]
+            await self._crawl.tell("state", state)
+            return sentence
         if name not in self._by_name:
             raise ValueError(f"There is no control {name[:40]}.")
         return await self._by_name[name](said)
-
-    async def _pause(self, said: dict[str, Any]) -> str:
-        await self._crawl.tell("state", "pause")
-        return "The crawl pauses: nothing new is fetched, what is in flight ends."
-
-    async def _resume(self, said: dict[str, Any]) -> str:
-        await self._crawl.tell("state", "run")
-        return "The crawl goes on."
-
-    async def _stop(self, said: dict[str, Any]) -> str:
-        await self._crawl.tell("state", "stop")
-        return "The crawl stops when what is in flight has ended; its command resumes it."
 
     async def _set_delay(self, said: dict[str, Any]) -> str:
         seconds = told_number("The delay", _text(said, "seconds"))

@@ -32,11 +32,19 @@ _TOTALS = (
     ("links", "links", "links"),
     ("order", "urls", "order"),
 )
+# Curves over time: what of a sample, in which unit, and what it says.
+_PAGES = "Pages read since the crawl began, each visit counted; stops are left out."
+_CURVES = (
+    ("pages", "pages", "Pages over time", _PAGES),
+    ("triples", "triples", "Triples over time", "How the yield grew: triples that the store held."),
+    ("seen", "URLs", "URLs found over time", "URLs known, fetched or not."),
+)
+_NO_HISTORY: Found = {"seconds": 0.0, "samples": ()}
 
 
 def course(crawls: Sequence[Found]) -> Section:
-    names = names_of(crawls)
-    unit, size = _unit(max((c["history"]["seconds"] for c in crawls if c["history"]), default=0.0))
+    names, histories = names_of(crawls), [crawl["history"] or _NO_HISTORY for crawl in crawls]
+    unit, size = _unit(max(history["seconds"] for history in histories))
     figures = [
         Figure(
             f"course-{key}",
@@ -46,29 +54,9 @@ def course(crawls: Sequence[Found]) -> Section:
             names,
             across=f"{unit} of crawling",
             up=up,
-            points=[
-                [
-                    (each["seconds"] / size, each[key])
-                    for each in (crawl["history"] or {"samples": ()})["samples"]
-                ]
-                for crawl in crawls
-            ],
+            points=[[(s["seconds"] / size, s[key]) for s in each["samples"]] for each in histories],
         )
-        for key, up, title, sentence in (
-            (
-                "pages",
-                "pages",
-                "Pages over time",
-                "Pages read since the crawl began, each visit counted; stops are left out.",
-            ),
-            (
-                "triples",
-                "triples",
-                "Triples over time",
-                "How the yield grew: triples that the store held.",
-            ),
-            ("seen", "URLs", "URLs found over time", "URLs known, fetched or not."),
-        )
+        for key, up, title, sentence in _CURVES
     ]
     figures.append(
         Figure(
@@ -79,7 +67,7 @@ def course(crawls: Sequence[Found]) -> Section:
             names,
             across="pages, all visits",
             up="triples a page",
-            points=[_yield(crawl["history"]) for crawl in crawls],
+            points=[_yield(history["samples"]) for history in histories],
         )
     )
     rows = [
@@ -108,10 +96,7 @@ def _unit(seconds: float) -> tuple[str, float]:
     return next((unit for unit in units if seconds >= 3 * unit[1]), ("seconds", 1.0))
 
 
-def _yield(history: Mapping[str, Any] | None) -> list[tuple[float, float]]:
-    if not history:
-        return []
-    samples = history["samples"]
+def _yield(samples: Sequence[Mapping[str, Any]]) -> list[tuple[float, float]]:
     step = max(1, len(samples) // 40)
     points = []
     for before, after in zip(samples[::step], samples[step::step], strict=False):
