@@ -133,7 +133,7 @@ class Replay:
     @property
     def waiting(self) -> int:
         """The number of pages that the store has not taken."""
-        return self.store.sink.backlog[0]
+        return self.store.sink.backlog.pages
 
     async def _gather(self, answer: Answer, bookmark: Bookmark) -> bool:
         """Add a page to the next batch; tell whether that is large enough."""

@@ -10,7 +10,7 @@ from rdfaspider.service.address import Address, Security
 from rdfaspider.service.messages import StoreChanges
 from rdfaspider.service.worker.connection import Connection
 from rdfaspider.service.worker.session import Session
-from rdfaspider.stores import Sink, StoreUnavailable
+from rdfaspider.stores import Backlog, Sink, StoreUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,9 +25,7 @@ class ServedSink(Sink):
     """Puts changes into the sink that a crawl serves to its workers."""
 
     is_full = False  # the crawl makes its workers wait
-    backlog = (0, 0)
-    backlog_quads = 0
-    held_quads = 0  # the crawl counts them
+    backlog = Backlog()  # the crawl counts it
 
     def __init__(self, url: str) -> None:
         self.counters = Counter()

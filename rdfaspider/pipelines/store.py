@@ -239,11 +239,11 @@ class StorePipeline:
         """Copy the counters of the sink to the stats."""
         put = self.stats.set_value
         counters = dict(self.sink.counters)
-        pages, size = self.sink.backlog
-        put("store/backlog", pages)
-        put("store/backlog/bytes", size)
-        put("store/backlog/quads", self.sink.backlog_quads)
-        put("store/held", self.sink.held_quads)
+        backlog = self.sink.backlog
+        put("store/backlog", backlog.pages)
+        put("store/backlog/bytes", backlog.size)
+        put("store/backlog/quads", backlog.quads)
+        put("store/held", backlog.held)
         put("store/batches", counters.get("batches", 0))
         put("store/sent", counters.get("quads", 0))
         put("store/aside", counters.get("refused", 0))

@@ -21,7 +21,7 @@ from collections import Counter, defaultdict
 from itertools import chain
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from rdfaspider.closable import Closable
 
@@ -150,6 +150,15 @@ class PageStore(Store, Protocol):
             self.write(batch)
 
 
+class Backlog(NamedTuple):
+    """What a store does not have yet: pages, bytes, quads. `held` are all quads of pages, with these."""
+
+    pages: int = 0
+    size: int = 0
+    quads: int = 0
+    held: int = 0
+
+
 class Sink(Closable, Protocol):
     """What a crawl writes into.
 
@@ -167,16 +176,7 @@ class Sink(Closable, Protocol):
     def is_full(self) -> bool: ...
 
     @property
-    def backlog(self) -> tuple[int, int]:
-        """The number of pages that the store does not have yet, and their size in bytes."""
-
-    @property
-    def backlog_quads(self) -> int:
-        """The number of quads that the store does not have yet."""
-
-    @property
-    def held_quads(self) -> int:
-        """The number of quads of pages that the store has, with those that it does not have yet."""
+    def backlog(self) -> Backlog: ...
 
     def copy_store(self, path: Path) -> bool:
         """Pass on what waits, and copy the store to a new directory, while writing goes on; return False if

@@ -9,6 +9,8 @@ from rdfaspider.stores import Sink
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rdfaspider.stores import Backlog
+
 
 class SinkAround(Sink):
     """What a sink around another passes on unchanged."""
@@ -25,13 +27,5 @@ class SinkAround(Sink):
         return self._sink.is_full
 
     @property
-    def backlog(self) -> tuple[int, int]:
+    def backlog(self) -> Backlog:
         return self._sink.backlog
-
-    @property
-    def backlog_quads(self) -> int:
-        return self._sink.backlog_quads
-
-    @property
-    def held_quads(self) -> int:
-        return self._sink.held_quads

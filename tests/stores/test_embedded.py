@@ -52,11 +52,11 @@ def names(store: Store | Embedded) -> set[tuple[str, str]]:
 def test_what_waits_is_loaded_when_it_is_enough(tmp_path: Path) -> None:
     with embedded(tmp_path) as store:
         store.put([change(0, *"abcde")])
-        assert store.backlog[0] == 1
+        assert store.backlog.pages == 1
         assert not store.store.count()
         store.put([change(1, *"abcde")])
         store.load()
-        assert store.backlog == (0, 0)
+        assert store.backlog[:2] == (0, 0)
         assert store.store.count() == 10
         assert (store.counters["batches"], store.counters["quads"]) == (1, 10)
         assert not [*(tmp_path / "journal").glob("*.nq")]
@@ -177,10 +177,10 @@ def test_what_is_left_is_loaded_beside_the_load_under_way(
             store.put(many(version))
             store.put(many(version, 1_000))
             assert not store.counters["batches"]
-            assert store.backlog[0] == 2 * 201
-            assert store.backlog_quads == 2 * 201 * 102
+            assert store.backlog.pages == 2 * 201
+            assert store.backlog.quads == 2 * 201 * 102
         assert (store.counters["batches"], store.counters["quads"]) == (2, 2 * 201 * 102)
-        assert store.backlog[0] == store.backlog_quads == 0
+        assert store.backlog.pages == store.backlog.quads == 0
         assert not Journal.waits_in(tmp_path / "journal")
         with open_store(str(tmp_path), read_only=True) as reopened:
             quads = [*reopened.quads()]
@@ -232,7 +232,7 @@ def test_when_one_of_two_loads_fails_nothing_is_lost(
         store.put(many("b", 1_000))
         store.close()
     assert (store.counters["failed/load"], store.counters["batches"]) == (1, 1)
-    assert store.backlog_quads == 201 * 102
+    assert store.backlog.quads == 201 * 102
     with Embedded(OxigraphStore(str(tmp_path))) as reopened:
         assert reopened.store.count() == 2 * 201 * 102
 
@@ -411,10 +411,10 @@ def test_what_was_loaded_is_told_from_what_waits(tmp_path: Path) -> None:
         store.put([change(0, "a", "b"), Change(graph(1), b"<broken .\n", 1)])
         assert slow.begun.wait(10)
         store.put([change(2, "c")])
-        assert (store.counters["quads"], store.backlog_quads) == (0, 4)
+        assert (store.counters["quads"], store.backlog.quads) == (0, 4)
         slow.may_go_on.set()
         store.load()
-        assert (store.counters["quads"], store.backlog_quads) == (3, 0)
+        assert (store.counters["quads"], store.backlog.quads) == (3, 0)
 
 
 class Full(OxigraphStore):
@@ -481,7 +481,7 @@ def test_after_a_load_that_failed_nothing_is_loaded(tmp_path: Path) -> None:
 
         slow.holds = fail_meanwhile  # type: ignore[method-assign]
         assert thread.submit(store.put, [change(1, "b")]).result() == [True]
-    assert store.backlog[0] == 2
+    assert store.backlog.pages == 2
     store.close()
     with open_store(str(tmp_path), read_only=True) as reopened:
         assert names(reopened) == {(graph(0), "a"), (graph(1), "b")}
@@ -597,12 +597,12 @@ def test_what_is_held_survives_kills_and_counts_what_others_change(tmp_path: Pat
     for _ in range(2):
         assert held_in(str(killed), tmp_path) == 7 * 3 + 1 + 2
         with embedded(killed) as store:
-            assert store.held_quads == 7 * 3 + 1 + 2
+            assert store.backlog.held == 7 * 3 + 1 + 2
     with OxigraphStore(str(killed)) as alone:
         alone.remove([graph(1)])
     assert held_in(str(killed), tmp_path) is None
     with embedded(killed) as store:
-        assert store.held_quads == len(names(store)) == 6 * 3 + 1 + 2
+        assert store.backlog.held == len(names(store)) == 6 * 3 + 1 + 2
 
 
 def test_a_journal_that_cannot_be_written_takes_nothing_more(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_a_page_that_virtuoso_cannot_take_is_set_aside(virtuoso: str, tmp_path: 
             box.put([Change.replacing(name.value, [Quad(name, NAME, value)])])
     with open_store(url) as store:
         assert [quad.object for quad in store.quads()] == [Literal("one")]
-    assert (box.counters["refused"], box.backlog[0]) == (1, 0)
+    assert (box.counters["refused"], box.backlog.pages) == (1, 0)
 
 
 @pytest.mark.parametrize("status", [503, 500])
@@ -156,7 +156,7 @@ def test_what_could_not_be_sent_is_sent_by_the_next_run(
         for number in range(30):
             put(box, number)
         until(lambda: box.counters[f"failed/{status}"] > 4)
-    assert box.backlog[0] == 30
+    assert box.backlog.pages == 30
     assert box.counters["refused"] == 0
     faulty.fault = lambda body: None
     with outbox(faulty, tmp_path) as box:
@@ -191,7 +191,7 @@ def test_a_slow_store_is_not_given_up_while_it_takes_pages(
         for number in range(20):
             put(box, number)
     assert time.monotonic() - began > 0.8
-    assert box.backlog[0] == 0
+    assert box.backlog.pages == 0
     assert graphs(faulty) == list(range(20))
 
 

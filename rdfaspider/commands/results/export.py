@@ -194,7 +194,7 @@ class Command(CheckedCommand):
         with open_outbox(url, **outbox_options(self.settings)) as outbox:
             outbox.send_refused()
         sent, refused = outbox.counters["quads"], outbox.counters["refused"]
-        waiting, _ = outbox.backlog
+        waiting = outbox.backlog.pages
         print(f"{sent:,} quads sent, {refused:,} pages refused, {waiting:,} wait.")
         return int(bool(waiting))
 

@@ -21,7 +21,7 @@ from dataclasses import KW_ONLY, dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from rdfaspider.stores import Sink, StoreUnavailable
+from rdfaspider.stores import Backlog, Sink, StoreUnavailable
 from rdfaspider.stores.embedded.journal import REFUSED, Journal
 
 if TYPE_CHECKING:
@@ -92,18 +92,14 @@ class Embedded(Sink):
             raise
 
     @property
-    def backlog(self) -> tuple[int, int]:
-        loads = self._loads
-        pages = len(self._waiting) + sum(len(load.graphs) for load in loads)
-        return pages, self._journal.size + sum(load.size for load in loads)
-
-    @property
-    def backlog_quads(self) -> int:
-        return self._quads + sum(load.quads for load in self._loads)
-
-    @property
-    def held_quads(self) -> int:
-        return self._journal.held or 0
+    def backlog(self) -> Backlog:
+        loads, journal = self._loads, self._journal
+        return Backlog(
+            len(self._waiting) + sum(len(load.graphs) for load in loads),
+            journal.size + sum(load.size for load in loads),
+            self._quads + sum(load.quads for load in loads),
+            journal.held or 0,
+        )
 
     @property
     def is_full(self) -> bool:

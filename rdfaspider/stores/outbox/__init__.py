@@ -24,7 +24,7 @@ from collections import Counter
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from rdfaspider.stores import Refused, Sink, Store, StoreDown, StoreUnavailable
+from rdfaspider.stores import Backlog, Refused, Sink, Store, StoreDown, StoreUnavailable
 from rdfaspider.stores.changes import Change
 from rdfaspider.stores.outbox.database import OutboxDatabase
 
@@ -153,20 +153,13 @@ class Outbox(Sink):
         return bool(self.database.size >= self.limit_bytes)
 
     @property
-    def backlog(self) -> tuple[int, int]:
-        return self.database.pages, self.database.size
-
-    @property
-    def backlog_quads(self) -> int:
-        return self.database.quads
+    def backlog(self) -> Backlog:
+        waiting = self.database
+        return Backlog(waiting.pages, waiting.size, waiting.quads, waiting.held)
 
     @property
     def _settled(self) -> int:
         return self.counters["batches"] + self.counters["refused"]
-
-    @property
-    def held_quads(self) -> int:
-        return self.database.held
 
     def put(self, changes: Sequence[Change]) -> list[bool]:
         given = [change.unnamed() for change in changes]
