@@ -11,27 +11,3 @@ web.py    generated and recorded webs; plot.py  curves
 inmemory.py  baselines: bandit.py Anthelion's way, and scored.py the best score first
 pagerank.py  how early a crawl finds the pages of high PageRank
 """
-
-from __future__ import annotations
-
-from rdfaspider.simulator.drive import ORDERS, Real, Run, crawl, simulated
-from rdfaspider.simulator.pagerank import plot_ranks, rank_table, ranks_of
-from rdfaspider.simulator.plot import plot, table
-from rdfaspider.simulator.web import WEBS, GeneratedWeb, RecordedWeb, Shape
-
-__all__ = [
-    "ORDERS",
-    "WEBS",
-    "GeneratedWeb",
-    "Real",
-    "RecordedWeb",
-    "Run",
-    "Shape",
-    "crawl",
-    "plot",
-    "plot_ranks",
-    "rank_table",
-    "ranks_of",
-    "simulated",
-    "table",
-]

@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rdfaspider.focus.visits.planner import DAY
-from rdfaspider.simulator.freshness import POLICIES, Pages, generate, planned, simulate
+from rdfaspider.simulator.freshness.pages import Pages, generate
+from rdfaspider.simulator.freshness.planned import planned
+from rdfaspider.simulator.freshness.policies import POLICIES, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from rdfaspider.simulator.freshness import Run
+    from rdfaspider.simulator.freshness.pages import Run
 
 _NEWS = 1.5  # how the number of new pages varies between sections
 _WEIGHT = 20.0

@@ -22,7 +22,8 @@ from rdfaspider.frontier import Frontier, open_frontier
 from rdfaspider.frontier.orders import ORDERS
 from rdfaspider.frontier.politeness import Politeness
 from rdfaspider.frontier.schedule.queue import MOST_OF_A_HOST
-from rdfaspider.simulator import GeneratedWeb, Shape, crawl, simulated
+from rdfaspider.simulator.drive import crawl, simulated
+from rdfaspider.simulator.web import GeneratedWeb, Shape
 from rdfaspider.urls.keys import to_key
 from tests.benchmarks.test_frontier import LINKS, NO_LIMITS, urls
 

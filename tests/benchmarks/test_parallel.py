@@ -18,7 +18,8 @@ import pytest
 from rdfaspider.frontier import Taken
 from rdfaspider.frontier.engine.local import LocalFrontier
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.simulator import GeneratedWeb, Real, Shape, crawl
+from rdfaspider.simulator.drive import Real, crawl
+from rdfaspider.simulator.web import GeneratedWeb, Shape
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from tests.benchmarks.test_crew import counter, finish, start

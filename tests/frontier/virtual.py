@@ -30,7 +30,7 @@ from rdfaspider.service.server.workers import Worker as Known
 from rdfaspider.service.wire import LARGE, Frames, pack
 from rdfaspider.service.worker.client import ServedFrontier
 from rdfaspider.service.worker.connection import Carried, Connection
-from rdfaspider.simulator import Real
+from rdfaspider.simulator.drive import Real
 
 
 class Served(Protocol):

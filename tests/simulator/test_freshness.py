@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from rdfaspider.focus.visits.planner import DAY
-from rdfaspider.simulator.freshness import POLICIES, Pages, generate, optimum, planned, simulate
-from rdfaspider.simulator.freshness.pages import freshness_at
+from rdfaspider.simulator.freshness.pages import Pages, freshness_at, generate, optimum
+from rdfaspider.simulator.freshness.planned import planned
+from rdfaspider.simulator.freshness.policies import POLICIES, simulate
 from rdfaspider.simulator.freshness.table import Comparison
 from tests.benchmarks import new_pages
 

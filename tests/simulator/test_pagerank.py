@@ -8,9 +8,10 @@ import networkx
 import pytest
 
 from rdfaspider.frontier import Taken
-from rdfaspider.simulator import GeneratedWeb, RecordedWeb, Run, Shape, crawl, simulated
+from rdfaspider.simulator.drive import Run, crawl, simulated
 from rdfaspider.simulator.pagerank import found_by, plot_ranks, rank_table, ranks_of
 from rdfaspider.simulator.scored import ScoredFrontier, by_chance, by_links, by_rank
+from rdfaspider.simulator.web import GeneratedWeb, RecordedWeb, Shape
 
 
 def test_ranks_of_a_web_are_those_of_networkx() -> None:

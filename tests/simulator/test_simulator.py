@@ -7,18 +7,9 @@ import pytest
 
 from rdfaspider.frontier import Taken, open_frontier
 from rdfaspider.frontier.politeness import Politeness
-from rdfaspider.simulator import (
-    ORDERS,
-    WEBS,
-    GeneratedWeb,
-    Real,
-    RecordedWeb,
-    Shape,
-    crawl,
-    plot,
-    simulated,
-    table,
-)
+from rdfaspider.simulator.drive import ORDERS, Real, crawl, simulated
+from rdfaspider.simulator.plot import plot, table
+from rdfaspider.simulator.web import WEBS, GeneratedWeb, RecordedWeb, Shape
 
 SMALL = 200
 

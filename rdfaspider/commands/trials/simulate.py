@@ -12,7 +12,7 @@ from rdfaspider.settings.command import CheckedCommand
 if TYPE_CHECKING:
     import argparse
 
-    from rdfaspider.simulator import Run
+    from rdfaspider.simulator.drive import Run
     from rdfaspider.simulator.web import SimulatedWeb
 
 
@@ -74,7 +74,7 @@ class Command(CheckedCommand):
         if opts.freshness:
             _compare_revisits(opts)
             return
-        from rdfaspider.simulator import ranks_of
+        from rdfaspider.simulator.pagerank import ranks_of
 
         web = _web(opts)
         ranks = ranks_of(web) if opts.pagerank else None
@@ -85,7 +85,7 @@ def _compare_revisits(opts: argparse.Namespace) -> None:
     from rdfaspider.linkgraph import need_numpy
 
     need_numpy()
-    from rdfaspider.simulator.freshness import generate
+    from rdfaspider.simulator.freshness.pages import generate
     from rdfaspider.simulator.freshness.table import Comparison
 
     comparison = Comparison(
@@ -101,7 +101,7 @@ def _compare_revisits(opts: argparse.Namespace) -> None:
 def _run_all(
     web: SimulatedWeb, ranks: dict[str, float] | None, opts: argparse.Namespace
 ) -> dict[str, Run]:
-    from rdfaspider.simulator import crawl, simulated
+    from rdfaspider.simulator.drive import crawl, simulated
 
     runs = {}
     for order in opts.order.split(","):
@@ -113,7 +113,7 @@ def _run_all(
 
 
 def _web(opts: argparse.Namespace) -> SimulatedWeb:
-    from rdfaspider.simulator import WEBS, GeneratedWeb, RecordedWeb, Shape
+    from rdfaspider.simulator.web import WEBS, GeneratedWeb, RecordedWeb, Shape
 
     if opts.web in WEBS:
         return GeneratedWeb(Shape(opts.web, hosts=opts.hosts), opts.seed)
@@ -121,7 +121,8 @@ def _web(opts: argparse.Namespace) -> SimulatedWeb:
 
 
 def _show(runs: dict[str, Run], ranks: dict[str, float] | None, opts: argparse.Namespace) -> None:
-    from rdfaspider.simulator import plot, plot_ranks, rank_table, table
+    from rdfaspider.simulator.pagerank import plot_ranks, rank_table
+    from rdfaspider.simulator.plot import plot, table
 
     print(table(runs))
     if ranks is not None:

@@ -10,11 +10,3 @@ policies.py  what others do: uniform, proportional, WIRE, Nutch, StormCrawler; a
 planned.py   the frontier's own planner, prices and due times
 table.py     all of them, as a table and as curves
 """
-
-from __future__ import annotations
-
-from rdfaspider.simulator.freshness.pages import Optimum, Pages, Run, generate, optimum
-from rdfaspider.simulator.freshness.planned import planned
-from rdfaspider.simulator.freshness.policies import POLICIES, simulate
-
-__all__ = ["POLICIES", "Optimum", "Pages", "Run", "generate", "optimum", "planned", "simulate"]
