@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from rdfaspider.middlewares.politeness import date_of
+from rdfaspider.robots.feeds import mail_date
 
 if TYPE_CHECKING:
     from scrapy.http.headers import Headers
@@ -22,7 +22,7 @@ def validators_of(headers: Headers) -> tuple[str, str]:
     """Return ETag and Last-Modified, "" for one that is missing or is none."""
     etag = _last(headers, b"Etag")
     modified = _last(headers, b"Last-Modified")
-    is_date = len(modified) < 40 and modified.isascii() and date_of(modified) is not None
+    is_date = len(modified) < 40 and modified.isascii() and mail_date(modified) is not None
     return (
         etag.decode("ascii") if _ETAG.fullmatch(etag) else "",
         modified.decode("ascii") if is_date else "",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from email.utils import parsedate_to_datetime
-from functools import lru_cache
 from logging import getLogger
 from typing import TYPE_CHECKING, NoReturn, Self
 
@@ -14,6 +12,7 @@ from rdfaspider.fetchmeta import meta_of
 from rdfaspider.frontier.politeness import Demand, Experience
 from rdfaspider.middlewares.problems import is_shortage
 from rdfaspider.middlewares.turns import Postponed, demand_frontier, frontier_of
+from rdfaspider.robots.feeds import mail_date
 from rdfaspider.urls.own import server_of
 
 if TYPE_CHECKING:
@@ -97,14 +96,5 @@ def retry_after(value: bytes | None, now: float) -> float | None:
     text = (value or b"").decode("latin-1").strip()
     if text.isdecimal() and text.isascii():
         return float(text)
-    date = date_of(value)
+    date = mail_date(value)
     return None if date is None else max(0.0, date - now)
-
-
-@lru_cache(maxsize=256)
-def date_of(value: bytes | None) -> float | None:
-    """Return the time in a header, in seconds since the epoch, None if it has none."""
-    try:
-        return parsedate_to_datetime((value or b"").decode("latin-1")).timestamp()
-    except (ValueError, TypeError, OverflowError):
-        return None

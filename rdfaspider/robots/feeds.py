@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from urllib.parse import urljoin
 
 from rdfaspider.robots.sitemaps import Sitemap, date_of, read_sitemap, url_of, value_of
@@ -88,14 +89,16 @@ def _page(written: bytes, base: str) -> str:
 def _date(entry: bytes) -> float | None:
     dates = dict(_DATE.findall(entry))
     for name in _ORDER:
-        if name in dates and (date := date_of(dates[name]) or _mail_date(dates[name])):
+        if name in dates and (date := date_of(dates[name]) or mail_date(dates[name])):
             return date
     return None
 
 
-def _mail_date(written: bytes) -> float | None:
-    """Return the time in a date of RSS, which are those of e-mail."""
+@lru_cache(maxsize=256)
+def mail_date(written: bytes | None) -> float | None:
+    """Return the time in a date as e-mail, HTTP and RSS have them, None if it has none."""
     try:
-        return parsedate_to_datetime(written.strip()[:64].decode("ascii", "replace")).timestamp()
+        text = (written or b"").strip()[:64].decode("ascii", "replace")
+        return parsedate_to_datetime(text).timestamp()
     except (ValueError, TypeError, OverflowError):
         return None

@@ -18,12 +18,11 @@ from rdfaspider.frontier.limits import MAX_REDIRECTS
 from rdfaspider.items import Page
 from rdfaspider.middlewares.cacheheaders import fresh_seconds, is_conditional, validators_of
 from rdfaspider.middlewares.contenttype import header_text, tdm_of, unwanted
-from rdfaspider.middlewares.politeness import date_of
 from rdfaspider.middlewares.problems import problem_of
 from rdfaspider.middlewares.robots import Denied
 from rdfaspider.resolver import ForbiddenAddressError, installed_resolver
 from rdfaspider.resolver.guard import named_servers
-from rdfaspider.robots.feeds import is_feed, read_feed
+from rdfaspider.robots.feeds import is_feed, mail_date, read_feed
 from rdfaspider.scheduler import uses_frontier
 from rdfaspider.settings.identity import introduce
 from rdfaspider.settings.places import frontier_url, has_pushed_seeds
@@ -234,7 +233,7 @@ class RdfaSpider(Spider):
             page.tdm_file = meta_of(response.request).get("tdm", ("", ""))
             page.no_training = meta_of(response.request).get("no_training", False)
             page.body = response.body
-            page.modified = int(date_of(response.headers.get("Last-Modified")) or 0)
+            page.modified = int(mail_date(response.headers.get("Last-Modified")) or 0)
         yield page
 
     def failed(self, failure: Failure) -> Iterator[Page]:
