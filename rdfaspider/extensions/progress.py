@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
+from functools import partial
 from logging import getLogger
 from time import monotonic
 from typing import TYPE_CHECKING, Self, TextIO
@@ -42,6 +43,7 @@ class Progress:
         remaining: Callable[[], float | None] = lambda: None,
     ) -> None:
         self.stats = stats
+        self._stat = partial(self.stats.get_value, default=0)
         self._remaining = remaining
         self.interval = interval
         self.terminal = terminal
@@ -124,10 +126,6 @@ class Progress:
         samples.append((now, pages, size))
         seconds = max(now - then, 1e-9)
         return (pages - pages_before) / seconds, (size - size_before) / seconds
-
-    def _stat(self, name: str) -> int:
-        value: int = self.stats.get_value(name, 0)
-        return value
 
 
 def fitted(fields: list[str], width: int) -> str:

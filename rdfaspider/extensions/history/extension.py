@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from itertools import islice
 from logging import getLogger
 from pathlib import Path
@@ -44,6 +45,7 @@ class History:
         crawler: Crawler | None = None,
     ) -> None:
         self.stats = stats
+        self._stat = partial(self.stats.get_value, default=0)
         self.path = path
         self.interval = interval
         self._limits = limits or {}
@@ -176,10 +178,6 @@ class History:
             end=0 if seconds is None else round(self._seconds + seconds),
             end_pages=0 if found is None else found.pages,
         )
-
-    def _stat(self, name: str) -> int:
-        value: int = self.stats.get_value(name, 0)
-        return value
 
 
 def _resident() -> int:

@@ -10,6 +10,7 @@ stat, counted where it happens (docs/stats.md).
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from logging import getLogger
 from pathlib import Path
 from time import monotonic
@@ -58,6 +59,7 @@ class Summary:
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
         self.stats = crawler.stats
+        self._stat = partial(self.stats.get_value, default=0)
         self.settings = crawler.settings
         self.command_line = CommandLine()
 
@@ -193,7 +195,3 @@ class Summary:
         elif waiting:
             lines.append(f"  Resume it: start it again with JOBDIR={jobdir}")
         return lines
-
-    def _stat(self, name: str) -> int:
-        value: int = self.stats.get_value(name, 0)
-        return value
