@@ -101,9 +101,8 @@ class Page(Content):
     tdm_header: tuple[str, str] = ("", "")  # tdm-reservation and tdm-policy of the answer
     tdm_file: tuple[str, str] = ("", "")  # the same, as the tdmrep.json of its service says
     no_training: bool = False  # whether robots.txt asks that no models are trained with it
-    signals: tuple[
-        str, ...
-    ] = ()  # what it reserves (extract/rights.py), where its policy and licence are
+    # What it reserves (extract/rights.py), and where its policy and licence are.
+    signals: tuple[str, ...] = ()
     policy: str = ""
     license: str = ""
     source: Source | None = None  # where they are archived

@@ -38,9 +38,8 @@ class FrontierLimits:
     host_depth: int = MAX_DEPTH  # folders below the name of a host
     host_urls: int = 25_000  # taken in of one host, over the whole crawl
     host_waiting: int = 25_000  # waiting of one host at a time
-    as_begun: bool = (
-        False  # if the crawl was begun with a smaller depth, keep that and do not refuse
-    )
+    # If the crawl was begun with a smaller depth, keep that and do not refuse.
+    as_begun: bool = False
 
     def __post_init__(self) -> None:
         for name in ("depth", "dynamic_depth", "host_depth"):

@@ -65,9 +65,7 @@ class MannersMiddleware:
             self._set_delay(slot)
 
     def process_response(self, request: Request, response: Response) -> Response:
-        if (
-            request.callback is NO_CALLBACK
-        ):  # robots.txt: what its answer means is for others to say
+        if request.callback is NO_CALLBACK:  # robots.txt: others say what its answer means
             return response
         now = clock.now()
         if response.status in REFUSALS:

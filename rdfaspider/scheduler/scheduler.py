@@ -169,9 +169,7 @@ class Scheduler(BaseScheduler):
         if self.frontier.is_shared:
             self._join()
         self._outcomes.open(spider)
-        if (
-            not self.frontier.is_shared
-        ):  # with workers, they come with any of them and through Redis
+        if not self.frontier.is_shared:  # else they come with any worker, and through Redis
             self._intake.expect(getattr(getattr(spider, "seeds", None), "urls", ()))
         self._memory.begin(self.spider)
         self.exclusions.begin()

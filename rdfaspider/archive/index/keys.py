@@ -34,9 +34,7 @@ _IN_QUERY = (
 
 def key_of(url: str) -> str:
     """Return the key of a URL in its normal form; ValueError if it is none."""
-    slash = url.find(
-        "/", 8
-    )  # the shortest scheme is http://, and a host has at least one character
+    slash = url.find("/", 8)  # http:// is the shortest scheme, and no host is empty
     if slash < 0:
         url, slash = f"{url}/", len(url)
     path, mark, query = url[slash:].partition("#")[0].partition("?")

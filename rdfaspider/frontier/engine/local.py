@@ -275,9 +275,7 @@ class LocalFrontier(Taking):
     def _sieve_to_look(self) -> None:
         """Look up the inbox, because only that shows how many of its links are new."""
         if self._sieve.has_work and not self._database.is_broken:
-            with suppress(
-                FrontierUnavailable
-            ):  # the next change raises it where the crawl can stop
+            with suppress(FrontierUnavailable):  # the next change raises it, and ends the crawl
                 self._run_sieve()
 
     @guarded
