@@ -6,6 +6,7 @@ import gzip
 import io
 import mimetypes
 import zlib
+from collections.abc import Callable
 from pathlib import PurePath
 from typing import Final
 
@@ -65,10 +66,10 @@ class FileJoiner(Joiner):
 
     __slots__ = ()
 
-    def __init__(self, base: str) -> None:
+    def __init__(self, base: str, encode_query: Callable[[str], str] | None = None) -> None:
         """Raise ValueError unless the base is the URL of a file here or of the Web."""
         is_file = base.startswith(_FILES)
-        super().__init__(_STAND_IN + base[len(_FILES) :] if is_file else base)
+        super().__init__(_STAND_IN + base[len(_FILES) :] if is_file else base, encode_query)
 
     def join(self, href: str) -> str:
         """Return the normalised URL; raise ValueError if there is none."""

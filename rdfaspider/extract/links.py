@@ -16,6 +16,7 @@ from typing import Final
 from rdfaspider.extract.document.tree import Document
 from rdfaspider.extract.files import FileJoiner
 from rdfaspider.extract.mediatypes import media_kind
+from rdfaspider.extract.percentencoding import query_encoder
 from rdfaspider.urls import Joiner, as_linked
 
 ATTRIBUTES: Final = frozenset(("href", "src", "http-equiv"))
@@ -76,14 +77,23 @@ class Links:
     media: Counter[str] = field(default_factory=Counter)
 
 
-def links(document: Document, base: str, page: str, limit: int, anchors: bool = True) -> Links:
+def links(
+    document: Document,
+    base: str,
+    page: str,
+    limit: int,
+    anchors: bool = True,
+    encoding: str = "utf-8",
+) -> Links:
     """Collect the first different links of the page at a URL, normalised, and count the others.
 
-    ``anchors`` asks for the relation and the text of each. A page in a file may link to files.
+    ``anchors`` asks for the relation and the text of each, ``encoding`` is that of the page. A page in a file
+    may link to files.
     """
     found = Links()
     try:
-        joiner: Joiner = FileJoiner(base) if page.startswith("file:") else Joiner(base)
+        kind_of_joiner = FileJoiner if page.startswith("file:") else Joiner
+        joiner = kind_of_joiner(base, query_encoder(encoding))
     except ValueError:
         return found
     seen: set[str] = set()  # references and URLs

@@ -170,13 +170,13 @@ def _analyse(document: Document, facts: Facts) -> None:
 
 
 def _read_links(document: Document, url: str, options: Options, extraction: Extraction) -> None:
-    base = extraction.facts.base
-    found = anchors.links(document, base, url, options.limits.links, options.anchors)
+    facts, most = extraction.facts, options.limits.links
+    found = anchors.links(document, facts.base, url, most, options.anchors, facts.encoding)
     extraction.canonical, extraction.media = found.canonical, dict(found.media)
-    if extraction.facts.nofollow:  # it asks so for all
+    if facts.nofollow:  # it asks so for all
         extraction.nofollow = [*found.urls, *found.nofollow]
         return
     extraction.links, extraction.nofollow = found.urls, found.nofollow
     extraction.relations = found.relations
     extraction.texts = found.texts
-    extraction.facts.cuts.update(found.cuts)
+    facts.cuts.update(found.cuts)

@@ -13,6 +13,7 @@ A stray ``%`` of a user name is escaped: it cannot be sent.
 """
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 import ada_url
@@ -63,14 +64,16 @@ class Joiner:
     """Joins the links of one page to its base, which is parsed once.
 
     ``Joiner(base).join(href)`` equals ``normalise(href, base)``. Most links of the Web are plain enough
-    to be recognised by one regular expression and need no parser.
+    to be recognised by one regular expression and need no parser. ``encode_query`` encodes the query of
+    a link where the page is not in UTF-8.
     """
 
-    __slots__ = ("_base", "_prefixes")
+    __slots__ = ("_base", "_encode_query", "_prefixes")
 
-    def __init__(self, base: str) -> None:
+    def __init__(self, base: str, encode_query: Callable[[str], str] | None = None) -> None:
         """Raise ValueError unless the base is an http(s) URL."""
-        self._base = normalise(base)
+        self._encode_query = encode_query
+        self._base = normalise(encode_query(base) if encode_query else base)
         path = self._base.partition("?")[0]
         root = "/".join(path.split("/", 3)[:3])
         # By the number of the group that matched in _PLAIN.
@@ -82,6 +85,8 @@ class Joiner:
             raise _too_long(href)
         plain = _PLAIN.fullmatch(href)
         if plain is None or "/." in href:
+            if self._encode_query is not None:
+                href = self._encode_query(href)
             return _tidy(_parsed(href, self._base))
         group = plain.lastindex or 0
         url = self._prefixes[group] + plain[group]

@@ -212,3 +212,43 @@ def test_a_link_is_followed_when_one_of_its_anchors_allows_it() -> None:
 def test_a_page_that_refreshes_to_another_links_to_it(content: str, found: list[str]) -> None:
     page = f'<meta http-equiv=Refresh content="{content}"><meta name=url content="0; url=no">'
     assert extract(page.encode(), URL).links == found
+
+
+LEGACY = """<base href="/base/?я"><a href="?q=я&amp;r=&#8364;#я"></a><area href="/я?я">
+<iframe src="x?я=%D1%8F"></iframe><link rel=next href="n?я"><meta http-equiv=refresh content="0; url=r?я">
+<a href="//b.example/?plain"></a>
+<a rel=nofollow href="no?я"></a><link rel=canonical href="c?я">"""
+
+
+@pytest.mark.parametrize(
+    ("encoding", "sent"), [("windows-1251", "%FF"), ("utf-8", "%D1%8F"), ("utf-16", "%D1%8F")]
+)
+def test_queries_are_sent_in_the_encoding_of_the_page(encoding: str, sent: str) -> None:
+    euro = "%88" if encoding == "windows-1251" else "%E2%82%AC"
+    extraction = extract(LEGACY.encode(encoding), URL, f"text/html; charset={encoding}")
+    base = "http://site.example/base/"
+    assert extraction.links == [
+        f"{base}?q={sent}&r={euro}",
+        f"http://site.example/%D1%8F?{sent}",
+        f"{base}x?{sent}=%D1%8F",
+        f"{base}n?{sent}",
+        f"{base}r?{sent}",
+        "http://b.example/?plain",
+        f"{base}c?{sent}",
+    ]
+    assert extraction.nofollow == [f"{base}no?{sent}"]
+    assert extraction.canonical == f"{base}c?{sent}"
+
+
+def test_terms_are_iris_and_not_encoded() -> None:
+    """RDF compares IRIs as characters, and RFC 3987 maps them to URIs in UTF-8 whatever the page is in.
+
+    The HTML Standard encodes the values of Microdata as it does links. Then one thing would have two names
+    on a page, one in RDFa and one in Microdata, so those are IRIs too.
+    """
+    page = '<a property="dc:relation" href="?q=я"></a>'
+    page += '<p itemscope itemid="#i"><a itemprop="http://schema.org/url" href="?q=я"></a></p>'
+    extraction = extract(page.encode("windows-1251"), URL, "text/html; charset=windows-1251")
+    assert {quad.object.value for quad in extraction.quads} == {f"{URL}?q=я"}  # type: ignore[union-attr]
+    assert len(extraction.quads) == 2
+    assert extraction.links == [f"{URL}?q=%FF"]
