@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from codecs import BOM_UTF8
 
-import turbohtml
-import turbohtml.detect  # has Python know the decoders of the Standard, by names with "whatwg-"
+import turbohtml.detect  # noqa: F401  # has Python know the decoders of the Standard, by names with "whatwg-"
 
+from rdfaspider.extract.document.html import parsed
 from rdfaspider.extract.document.limits import without_roots
 
 _HEADER = re.compile(r"charset\s*=\s*[\"']?([^\s\"';,]+)", re.I)
@@ -58,7 +58,7 @@ def _declared(body: bytes, content_type: str) -> str:
 def _named(body: bytes, label: str | None = None) -> str:
     """Return the encoding that a byte order mark, a label or a meta element names, or ""."""
     try:
-        page = turbohtml.parse(body, encoding=label, positions=False)
+        page = parsed(body, label)
     except LookupError:  # no such label
         return ""
     return page.encoding or "" if page.encoding_confidence == "certain" else ""

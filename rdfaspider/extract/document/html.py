@@ -60,17 +60,8 @@ class HtmlDocument:
     )
 
     def __init__(self, body: bytes, names: frozenset[str], limit: int) -> None:
-        """Parse a page in UTF-8; raise MemoryError if the tree is too large.
-
-        Each paragraph opens again what formatting is left open. So 200 kB can make a tree of gigabytes,
-        and no quick look at the tags can tell. A limit around this call ends that in any process. Another
-        process would take longer to start than most pages to read, and callers would have to manage it.
-        """
-        text = body.decode()
-        with limited(_MEMORY) if len(body) > _SMALL else nullcontext():
-            self._tree = turbohtml.parse(
-                text, positions=False, allow_declarative_shadow_roots=False
-            )
+        """Parse a page in UTF-8; raise MemoryError if its tree is too large."""
+        self._tree = parsed(body.decode())
         for template in self._tree.select("template"):
             if template.namespace is turbohtml.Namespace.HTML:  # what is inside is not on the page
                 template.clear()
@@ -180,6 +171,19 @@ class HtmlDocument:
                 pending.append((f"</{child.tag}>", False))
                 pending.extend((inner, False) for inner in _children(child))
         return "".join(written)
+
+
+def parsed(page: str | bytes, encoding: str | None = None) -> turbohtml.Document:
+    """Return the tree of a page; raise MemoryError if it is too large, LookupError for an unknown encoding.
+
+    Each paragraph opens again what formatting is left open. So 200 kB can make a tree of gigabytes, and no
+    quick look at the tags can tell. A limit around this call ends that in any process. Another process
+    would take longer to start than most pages to read, and callers would have to manage it.
+    """
+    with limited(_MEMORY) if len(page) > _SMALL else nullcontext():
+        return turbohtml.parse(
+            page, encoding=encoding, positions=False, allow_declarative_shadow_roots=False
+        )
 
 
 @lru_cache(64)
