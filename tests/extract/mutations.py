@@ -23,6 +23,9 @@ LIES = [
     "text/html; charset=utf-16",
     "text/html; charset=gb18030",
     "text/html; charset=iso-2022-jp",
+    "text/html; charset=euc-jp",
+    "text/html; charset=big5",
+    "text/html; charset=x-cp1251",
     "text/html; charset=x-user-defined",
     "text/html; charset=",
     "application/xhtml+xml; charset=koi8-r",
@@ -38,6 +41,7 @@ TOKENS = (
     b"|[|]|{|}|,|:|(|)|.|;|^^|@|<<|_:|\\u|\\"
     b'|"@context":|"@id":|"@graph":[|"@type":"@json"|1e999|-0|\\ud800|null'
     b"|&#xD800;|&#0;|&#x110000;|&nbsp;|\xed\xa0\x80|\xf4\x90\x80\x80|\xff|\xc3"
+    b"|<a href='?\xe4\xb8\xad\xc2\xa5\xe3\x83\xbc%"
     b"|http://[|//|%|%zz| |\xe2\x80\xa8|#|?|javascript:|data:,|mailto:"
 ).split(b"|")
 TAGS = (

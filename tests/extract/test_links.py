@@ -162,7 +162,7 @@ def test_relations_and_texts_can_be_left_out() -> None:
 
 def test_ten_times_the_links_take_ten_times_as_long() -> None:
     spent = {}
-    for count in (6_000, 60_000):  # both have so many tags that the guard follows them
+    for count in (6_000, 60_000):
         body = anchors(0, count).encode()
         spent[count] = min(seconds(body) for _ in range(3))
     assert spent[60_000] < 30 * spent[6_000]
