@@ -226,12 +226,12 @@ def test_workers_write_files_of_their_own(scrapy: Scrapy, server: str, tmp_path:
 def test_a_handler_that_does_not_tell_is_refused(
     scrapy: Scrapy, server: str, tmp_path: Path
 ) -> None:
-    handler = "rdfaspider.downloader.http1.handler"
+    handler = "rdfaspider.downloader.handler"
     (tmp_path / "other.py").write_text(
         f"from {handler} import GuardedHttpDownloadHandler\n"
         "class Handler(GuardedHttpDownloadHandler):\n"
-        "    async def _read_response(self, response, request):\n"
-        "        return self._at_once(response, request, b'')\n"
+        "    async def download_request(self, request):\n"
+        "        return await super().download_request(request)\n"
     )
     handlers = '{"http": "other.Handler"}'
     done = scrapy("crawl", "rdfa", "-a", f"seeds={server}", ARCHIVE=1, DOWNLOAD_HANDLERS=handlers)

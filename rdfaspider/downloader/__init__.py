@@ -5,9 +5,13 @@ frontier has already decided when a page is fetched, and how many at a time. So 
 handler, as does what middlewares ask for in their turn (robots.txt). Requests of the spider itself, to log in
 for example, have no turn: they wait in Scrapy's queues, with the frontier's delay.
 
-http1        the download handler, over our own client of HTTP/1: every address comes from our resolver
+handler      the download handler of Scrapy: targets are checked, sizes and memory limited
+client       libcurl on the event loop
+transfer     one request and its answer, from addresses of our resolver alone
+request      what libcurl is told of a request
+answer       reads the head of an answer
 capture      the exchange as it went over the line, for the archive
-failures     downloads that are late, or whose server has no valid certificate
+failures     what libcurl says of a download that fails, in the exceptions of Scrapy
 memory       bounds the memory of large downloads
 pace         fewer fetches at a time while the crawl cannot keep up
 traffic      counts what is sent and received

@@ -1,10 +1,24 @@
-"""Downloads that fail because they are late, or without a valid certificate."""
+"""Downloads that fail: what libcurl says, and what a user is told of it."""
 
 from __future__ import annotations
 
-import ssl
+import os
+from typing import TYPE_CHECKING
 
-from scrapy.exceptions import DownloadFailedError, DownloadTimeoutError
+import pycurl  # type: ignore[import-untyped]
+from scrapy.exceptions import (
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+)
+
+if TYPE_CHECKING:
+    from rdfaspider.downloader.transfer import Transfer
+
+
+_TOO_LARGE = 100  # pycurl has no name for it
+_BROKEN = frozenset((pycurl.E_FTP_WEIRD_SERVER_REPLY, pycurl.E_RECV_ERROR))
+_TLS = frozenset((pycurl.E_SSL_CONNECT_ERROR, pycurl.E_SSL_CIPHER, pycurl.E_SSL_CERTPROBLEM))
 
 
 class ConnectTimeoutError(DownloadTimeoutError):
@@ -28,13 +42,66 @@ class CertificateError(DownloadFailedError):
     concerns_server = True
 
     def __init__(self, fault: str) -> None:
+        self.fault = fault
         self.problem = f"its certificate is not valid: {fault} (DOWNLOAD_VERIFY_CERTIFICATES)"
         super().__init__(self.problem)
 
 
-def certificate_fault(error: BaseException) -> str:
-    """Return what is wrong with the certificate if a download failed because of it, else ""."""
-    cause: BaseException | None = error
-    while cause is not None and not isinstance(cause, ssl.SSLCertVerificationError):
-        cause = cause.__cause__
-    return getattr(cause, "verify_message", "") or str(cause or "")
+class TlsError(DownloadConnectionRefusedError):
+    """A server does not speak TLS as we do."""
+
+    def __init__(self, fault: str) -> None:
+        self.fault = fault
+        self.problem = f"TLS fails: {fault}"
+        super().__init__(self.problem)
+
+
+class CutShort(Exception):
+    """A body ended before its end, or cannot be read further."""
+
+
+HUNG_UP = "it hangs up without an answer"
+# What is said where libcurl's own words are none, or those of a programmer.
+_WORDS = {
+    pycurl.E_UNSUPPORTED_PROTOCOL: "it does not answer in HTTP",
+    pycurl.E_GOT_NOTHING: HUNG_UP,
+    pycurl.E_OK: "it hangs up in the middle of a head",
+    _TOO_LARGE: "its head is too large",
+}
+
+
+def failure_of(transfer: Transfer, curl: pycurl.Curl, code: int, words: str) -> Exception:
+    """Return the exception for what libcurl says of a transfer that has failed.
+
+    in the body                           CutShort
+    after the request was sent            DownloadFailedError; also if a proxy does not answer in HTTP
+    before, for want of time              ConnectTimeoutError
+    before, by the server's certificate   CertificateError
+    before, in the handshake of TLS       TlsError
+    before, in any other way              DownloadConnectionRefusedError
+    """
+    words = _WORDS.get(code) or words.rstrip(".")
+    number = curl.getinfo(pycurl.OS_ERRNO)
+    cause = OSError(number, os.strerror(number)) if number else None
+    if transfer.head is not None:
+        error: Exception = CutShort(words)
+    elif transfer.sent_at or (code in _BROKEN and not number):
+        error = DownloadFailedError(words)
+    elif code == pycurl.E_OPERATION_TIMEDOUT:
+        error = ConnectTimeoutError(words)
+    elif code == pycurl.E_PEER_FAILED_VERIFICATION:
+        error = CertificateError(_after_colon(words))
+    elif code in _TLS and "unexpected eof" in words:
+        error = DownloadConnectionRefusedError("The connection was cut while it was being made.")
+    elif code in _TLS and not number:
+        error = TlsError(_after_colon(words))
+    elif (status := curl.getinfo(pycurl.HTTP_CONNECTCODE)) >= 300:
+        error = DownloadConnectionRefusedError(f"The proxy answers {status} to CONNECT.")
+    else:
+        error = DownloadConnectionRefusedError(words)
+    error.__cause__ = cause
+    return error
+
+
+def _after_colon(words: str) -> str:
+    return words.rpartition(":")[2].strip()

@@ -9,16 +9,24 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 from http import HTTPStatus
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.request import getproxies, proxy_bypass
 
-import aiohttp
-from aiohttp.abc import AbstractResolver
-from yarl import URL
+import pycurl  # type: ignore[import-untyped]
+from scrapy import Request
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+)
 
+from rdfaspider.downloader.client import Client, tls_options
+from rdfaspider.downloader.failures import CertificateError, CutShort, TlsError
+from rdfaspider.downloader.request import wanted
+from rdfaspider.downloader.transfer import Enough, Timeouts, Transfer
 from rdfaspider.frontier.limits import MAX_REDIRECTS
 from rdfaspider.resolver.cache import Cache
 from rdfaspider.resolver.directory import Directory
@@ -30,9 +38,8 @@ from rdfaspider.urls.hosts import host_and_port
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from aiohttp.abc import ResolveResult
 
-_CHUNK = 64 * 1024
+_FAILURES = (CannotResolveHostError, DownloadConnectionRefusedError, DownloadFailedError)
 
 
 class FetchFailed(Exception):
@@ -64,7 +71,7 @@ def fetch(
     """
     try:
         return asyncio.run(_fetch(url, headers, allow, timeout, limit))
-    except TimeoutError:
+    except (TimeoutError, DownloadTimeoutError):
         raise FetchFailed(
             f"{url} has not answered in full within {timeout:g} seconds (DOWNLOAD_TIMEOUT)."
         ) from None
@@ -78,49 +85,72 @@ async def _fetch(
     first = url = normalise(url)
     resolver = _resolver(allow)
     resolver.allow_seeds([url])
-    guarded = _Guarded(resolver)
-    connector = aiohttp.TCPConnector(resolver=guarded, use_dns_cache=False)
-    async with (
-        asyncio.timeout(timeout),
-        aiohttp.ClientSession(
-            connector=connector,
-            headers=headers,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(total=None),
-        ) as session,
-    ):
-        for _ in range(MAX_REDIRECTS + 1):
-            try:
-                answer = await _answer(session, guarded, url, limit)
-            except (ForbiddenAddressError, aiohttp.ClientError) as error:
-                by = "" if url == first else f"{first} redirects to {url}: "
-                raise FetchFailed(by + _sentence(url, error)) from error
-            if isinstance(answer, FetchedPage):
-                return answer
-            url = answer
+    unpacks = {pycurl.ACCEPT_ENCODING: "", pycurl.HTTP_CONTENT_DECODING: 1}
+    client = Client(tls_options(verify=True) | unpacks)
+    try:
+        async with asyncio.timeout(timeout):
+            for _ in range(MAX_REDIRECTS + 1):
+                try:
+                    page = await _answer(client, resolver, url, headers, timeout, limit)
+                except (ForbiddenAddressError, CutShort, *_FAILURES) as error:
+                    by = "" if url == first else f"{first} redirects to {url}: "
+                    raise FetchFailed(by + _sentence(url, error)) from error
+                if isinstance(page, FetchedPage):
+                    return page
+                url = page
+    finally:
+        client.close()
     raise FetchFailed(f"{first} redirects more than {MAX_REDIRECTS} times.")
 
 
 async def _answer(
-    session: aiohttp.ClientSession, guarded: _Guarded, url: str, limit: int
+    client: Client,
+    resolver: Resolver,
+    url: str,
+    headers: Mapping[str, str],
+    timeout: float,
+    limit: int,
 ) -> FetchedPage | str:
     """Return the page at a URL, or the URL that it redirects to."""
-    guarded.resolver.check_target(*host_and_port(url))
-    proxy = _proxy(url)
-    guarded.is_for_proxy = bool(proxy)
-    target = URL(url, encoded=True)
-    async with session.get(target, allow_redirects=False, proxy=proxy) as response:
-        location = response.headers.get("Location", "")
-        if 300 <= response.status < 400 and location:
-            return _redirected(url, location)
-        if not 200 <= response.status < 300:
-            raise FetchFailed(f"{url} answers {_status(response.status)}.")
-        body = bytearray()
-        async for chunk in response.content.iter_chunked(_CHUNK):
-            body += chunk
-            if limit and len(body) > limit:
-                raise FetchFailed(f"{url} has more than {limit:,} bytes (DOWNLOAD_MAXSIZE).")
-        return FetchedPage(bytes(body), url, response.headers.get("Content-Type", ""))
+    resolver.check_target(*host_and_port(url))
+    meta = {"verbatim_url": True, "proxy": _proxy(url)}
+    asked = wanted(Request(url, headers=dict(headers), meta=meta))
+    download = _Download(asked, Timeouts(timeout, timeout, timeout))
+    download.limit = limit
+    await download.look_up(resolver)
+    await client.carry_out(download)
+    assert download.head is not None
+    status = download.head.status
+    location = download.header(b"location")
+    if 300 <= status < 400 and location:
+        return _redirected(url, location)
+    if not 200 <= status < 300:
+        raise FetchFailed(f"{url} answers {_status(status)}.")
+    if limit and download.size > limit:
+        raise FetchFailed(f"{url} has more than {limit:,} bytes (DOWNLOAD_MAXSIZE).")
+    return FetchedPage(b"".join(download.body), url, download.header(b"content-type"))
+
+
+class _Download(Transfer):
+    """A transfer that ends when there is more than a page may have, or no page."""
+
+    limit = 0
+
+    def head_came(self) -> None:
+        assert self.head is not None
+        if not 200 <= self.head.status < 300:
+            raise Enough
+
+    def piece_came(self, piece: bytes) -> None:
+        super().piece_came(piece)
+        if self.limit and self.size > self.limit:
+            raise Enough
+
+    def header(self, name: bytes) -> str:
+        """Return the first value of a header."""
+        assert self.head is not None
+        found = (value for each, value in self.head.headers if each.lower() == name)
+        return next(found, b"").decode("utf-8", "surrogateescape")
 
 
 def _redirected(url: str, location: str) -> str:
@@ -146,33 +176,6 @@ def _resolver(allow: Iterable[str]) -> Resolver:
     return Resolver(None, directory)
 
 
-class _Guarded(AbstractResolver):
-    """Gives aiohttp the addresses that the guard admits.
-
-    If the request `is_for_proxy`, only the proxy is looked up. It may be anywhere: no page has chosen it.
-    """
-
-    def __init__(self, resolver: Resolver) -> None:
-        self.resolver = resolver
-        self.is_for_proxy = False
-
-    async def resolve(self, host: str, port: int = 0, family: int = 0) -> list[ResolveResult]:
-        return [
-            {
-                "hostname": host,
-                "host": str(address),
-                "port": port,
-                "family": socket.AF_INET if address.version == 4 else socket.AF_INET6,
-                "proto": 0,
-                "flags": 0,
-            }
-            for address in await self.resolver.resolve(host, port, is_trusted=self.is_for_proxy)
-        ]
-
-    async def close(self) -> None:
-        """Do nothing: look-ups end with the process."""
-
-
 def _proxy(url: str) -> str | None:
     """Return the proxy that the user's environment names for a URL."""
     host, _ = host_and_port(url)
@@ -189,24 +192,14 @@ def _status(status: int) -> str:
 
 def _sentence(url: str, error: Exception) -> str:
     host, port = host_and_port(url)
-    if isinstance(error, ForbiddenAddressError):
+    if isinstance(error, ForbiddenAddressError | CannotResolveHostError):
         return str(error)
-    if isinstance(error, aiohttp.ClientSSLError):
-        return f"{host} does not prove who it is, or speaks no TLS: {_tls_fault(error)}."
-    if isinstance(error, aiohttp.ClientConnectorDNSError):
-        return f"{error.host} has no address."
-    if isinstance(error, aiohttp.ClientConnectorError):
-        fault = os.strerror(error.errno) if error.errno else "no address of it answers"
-        return f"No connection to {error.host}, port {error.port}: {fault}."
-    if isinstance(error, aiohttp.ClientPayloadError):
+    if isinstance(error, CertificateError | TlsError):
+        return f"{host} does not prove who it is, or speaks no TLS: {error.fault}."
+    if isinstance(error, DownloadConnectionRefusedError):
+        cause = error.__cause__
+        words = os.strerror(cause.errno) if isinstance(cause, OSError) and cause.errno else error
+        return f"No connection to {host}, port {port}: {str(words).removesuffix('.')}."
+    if isinstance(error, CutShort):
         return f"The answer of {url} breaks off, or cannot be unpacked."
-    if isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError):
-        return f"{host}, port {port}, hangs up without an answer."
-    if isinstance(error, aiohttp.ClientResponseError):
-        return f"{host}, port {port}, does not answer in HTTP."
-    return f"{url} cannot be fetched: {error}."
-
-
-def _tls_fault(error: aiohttp.ClientSSLError) -> str:
-    fault = getattr(error, "certificate_error", None) or error.os_error
-    return getattr(fault, "verify_message", "") or getattr(fault, "reason", "") or str(fault)
+    return f"{host}, port {port}: {error}."

@@ -44,11 +44,15 @@ class DownloadMemory:
         self._waiting: dict[Request, asyncio.Future[None]] = {}
         self._timer: asyncio.TimerHandle | None = None
 
-    async def hold(self, request: Request, size: int) -> None:
-        """Note the size of a large download, and wait until it may go on; else raise Crowded."""
+    def admits(self, request: Request, size: int) -> bool:
+        """Note the size of a large download; return whether it may go on."""
         self._total += size - self._held.get(request, 0)
         self._held[request] = size
-        if self._may_go_on(request):
+        return self._may_go_on(request)
+
+    async def hold(self, request: Request, size: int) -> None:
+        """Note the size of a large download, and wait until it may go on; else raise Crowded."""
+        if self.admits(request, size):
             return
         self._waited.add(request)
         try:

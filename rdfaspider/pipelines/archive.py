@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 # It says what went over the line.
-_HANDLER = "rdfaspider.downloader.http1.handler.GuardedHttpDownloadHandler"
+_HANDLER = "rdfaspider.downloader.handler.GuardedHttpDownloadHandler"
 
 # Small pages are packed in the loop: a thread would wait for the interpreter's lock several times a page, and
 # that takes longer than the packing. They are packed in groups of this many pages or bytes, which takes two

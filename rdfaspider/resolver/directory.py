@@ -7,6 +7,7 @@ import socket
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import lru_cache
 from threading import Thread
 from time import sleep
 from typing import TYPE_CHECKING, Any
@@ -133,6 +134,7 @@ class Directory:
         self._lookups.answered(name, found)
 
 
+@lru_cache(maxsize=10_000)
 def name_of(host: str) -> str:
     """Return the canonical form of a host, or "" if it has none."""
     try:

@@ -32,7 +32,7 @@ _LOOK_AGAIN = 0.2
 _SAVE = 60.0
 
 # What to use instead of a handler that is not behind the guard.
-_GUARDED = "rdfaspider.downloader.http1.handler.GuardedHttpDownloadHandler"
+_GUARDED = "rdfaspider.downloader.handler.GuardedHttpDownloadHandler"
 
 # They name no host.
 _HARMLESS = frozenset(("data",))

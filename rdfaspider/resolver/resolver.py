@@ -112,10 +112,13 @@ class Resolver:
             self.directory.counts[f"refused/{reason}"] += 1
             raise ForbiddenAddressError(host, reason)
 
-    async def resolve(self, host: str, port: int, *, is_trusted: bool = False) -> list[Address]:
+    async def resolve(
+        self, host: str, port: int, seconds: float | None = None, *, is_trusted: bool = False
+    ) -> list[Address]:
         """Return the addresses to connect to; all of them if the host `is_trusted`.
 
-        Raise ForbiddenAddressError when all are refused, OSError when there are none.
+        Raise ForbiddenAddressError when all are refused, OSError when there are none, TimeoutError when they
+        are not known within `seconds`.
         """
         future: asyncio.Future[tuple[Address, ...]] = asyncio.get_running_loop().create_future()
 
@@ -124,7 +127,10 @@ class Resolver:
                 future.set_result(found)
 
         self.directory.find(host, deliver)
-        found = await future
+        if not future.done():
+            async with asyncio.timeout(seconds):
+                await future
+        found = future.result()
         admitted = list(found) if is_trusted else self.directory.admit(host, port, found)
         if found and not admitted:
             raise ForbiddenAddressError(host, self.directory.refusal(host, port, found))

@@ -57,8 +57,8 @@ DEFAULT_REQUEST_HEADERS = {
 # Only through the address guard; a handler that is not behind it is refused at the start.
 TWISTED_DNS_RESOLVER = "rdfaspider.resolver.Resolver"
 DOWNLOAD_HANDLERS_BASE = {
-    "http": "rdfaspider.downloader.http1.handler.GuardedHttpDownloadHandler",
-    "https": "rdfaspider.downloader.http1.handler.GuardedHttpDownloadHandler",
+    "http": "rdfaspider.downloader.handler.GuardedHttpDownloadHandler",
+    "https": "rdfaspider.downloader.handler.GuardedHttpDownloadHandler",
     "file": None,
     "ftp": None,
     "s3": None,

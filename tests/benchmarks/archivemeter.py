@@ -14,8 +14,8 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 
 from rdfaspider.archive.archive import Archive
+from rdfaspider.downloader import handler
 from rdfaspider.downloader.capture import exchange_of
-from rdfaspider.downloader.http1 import handler
 from rdfaspider.items import Page
 from rdfaspider.pipelines.archive import ArchivePipeline
 

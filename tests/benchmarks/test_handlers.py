@@ -19,7 +19,7 @@ import uvloop
 from scrapy import Request, signals
 from scrapy.core.downloader.handlers._aiohttp import AiohttpDownloadHandler
 
-from rdfaspider.downloader.http1.handler import GuardedHttpDownloadHandler
+from rdfaspider.downloader.handler import GuardedHttpDownloadHandler
 from tests.downloader.conftest import opened
 
 HANDLERS: dict[str, type[Any]] = {

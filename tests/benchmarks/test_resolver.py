@@ -128,7 +128,7 @@ from scrapy.crawler import AsyncCrawlerProcess
 kind, pages = sys.argv[1], int(sys.argv[2])
 path = {
     "stock": "scrapy.core.downloader.handlers._aiohttp.AiohttpDownloadHandler",
-    "guarded": "rdfaspider.downloader.http1.handler.GuardedHttpDownloadHandler",
+    "guarded": "rdfaspider.downloader.handler.GuardedHttpDownloadHandler",
 }[kind]
 
 class Fetcher(Spider):

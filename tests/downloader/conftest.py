@@ -22,7 +22,7 @@ from scrapy import Request
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
-from rdfaspider.downloader.http1 import handler, pool
+from rdfaspider.downloader import handler
 from rdfaspider.resolver.cache import Cache
 from rdfaspider.resolver.directory import Directory
 from rdfaspider.resolver.guard import Guard
@@ -100,7 +100,9 @@ class Server:
 
 
 @asynccontextmanager
-async def serving(talk: Talk, host: str = "127.0.0.1", **options: Any) -> AsyncIterator[Server]:
+async def serving(
+    talk: Talk, host: str = "127.0.0.1", port: int = 0, **options: Any
+) -> AsyncIterator[Server]:
     async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         client = Client(reader, writer)
         server.clients.append(client)
@@ -108,7 +110,7 @@ async def serving(talk: Talk, host: str = "127.0.0.1", **options: Any) -> AsyncI
             await talk(client)
         writer.close()
 
-    listener = await asyncio.start_server(accept, host, 0, **options)
+    listener = await asyncio.start_server(accept, host, port, **options)
     port = listener.sockets[0].getsockname()[1]
     scheme = "https" if "ssl" in options else "http"
     server = Server(f"{scheme}://{host}:{port}")
@@ -149,8 +151,7 @@ async def opened(
         call_from_thread=asyncio.get_running_loop().call_soon_threadsafe,
     )
     resolver = Resolver(None, directory)
-    for module in (handler, pool):
-        monkeypatch.setattr(module, "installed_resolver", lambda: resolver)
+    monkeypatch.setattr(handler, "installed_resolver", lambda: resolver)
     crawler = get_crawler(settings_dict={"EXTRACT_MAX_BYTES": 5_000_000, **settings})
     crawler.engine = cast("Any", SimpleNamespace(downloader=None))
     downloads = kind(crawler)

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy import Request
-from scrapy.core.downloader.handlers._base_streaming import BaseStreamingDownloadHandler
 from scrapy.settings import Settings, default_settings
-from scrapy.utils._download_handlers import make_response
 from scrapy.utils.test import get_crawler
 
 from rdfaspider import settings as defaults
@@ -20,7 +18,6 @@ from rdfaspider.pipelines.extract import ExtractPipeline
 from rdfaspider.scheduler.options import politeness_of
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
-from tests.test_scraper import digest_of
 
 if TYPE_CHECKING:
     from tests.conftest import Crawler
@@ -98,13 +95,6 @@ def test_fewer_are_fetched_while_those_who_read_pages_are_behind() -> None:
             await pool.close()
 
     asyncio.run(run())
-
-
-def test_what_scrapy_does_with_an_answer_is_as_it_was() -> None:
-    """`GuardedHttpDownloadHandler._read_response` does the same for an answer that has come at once. If
-    Scrapy's has changed, compare the two, and pin the new digests."""
-    parts = (BaseStreamingDownloadHandler._read_response, make_response)
-    assert [*map(digest_of, parts)] == ["26b6c853abb3ed6e", "67a818d8b688ddab"]
 
 
 def test_only_our_handlers_are_called_without_scrapys_choice() -> None:

@@ -10,19 +10,27 @@ from contextlib import ExitStack
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
+import pycurl  # type: ignore[import-untyped]
 import pytest
+from scrapy import Request
 from scrapy.exceptions import (
     CannotResolveHostError,
     DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
 )
 
+from rdfaspider.downloader import client as clients
 from rdfaspider.downloader.failures import CertificateError, ConnectTimeoutError
-from rdfaspider.downloader.http1 import pool
+from rdfaspider.downloader.request import wanted
+from rdfaspider.downloader.transfer import Timeouts, Transfer
 from rdfaspider.middlewares.problems import is_shortage, problem_of
 from rdfaspider.resolver import ForbiddenAddressError
 from tests.downloader.conftest import Client, run, serving
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.downloader.conftest import Open
 
 PAGE = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
@@ -49,7 +57,7 @@ def test_a_connection_is_used_again(fetching: Open) -> None:
 def test_only_the_connections_used_last_are_kept(
     fetching: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool, "_MOST", 3)
+    monkeypatch.setattr(clients, "_MAX_IDLE", 3)
 
     async def main() -> None:
         async with fetching(allow=("127.0.0.0/8",)) as fetch, serving(plainly, "0.0.0.0") as server:
@@ -71,24 +79,22 @@ def test_connections_that_were_used_at_once_are_kept(fetching: Open) -> None:
         async with serving(plainly) as server, fetching() as fetch:
             for _ in range(3):
                 await asyncio.gather(*(fetch(f"{server.origin}/{number}") for number in range(80)))
-            assert len(server.clients) == len(fetch.handler._pool) == 80
+            assert len(server.clients) == 80
 
     run(main())
 
 
-def test_idle_connections_are_closed_in_time(
+def test_idle_connections_are_not_used_for_long(
     fetching: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool, "_IDLE", 0.2)
-    monkeypatch.setattr(pool, "_LOOK", 0.1)
+    monkeypatch.setattr(clients, "_MAX_IDLE_S", 1)
 
     async def main() -> None:
         async with serving(plainly) as server, fetching() as fetch:
             await fetch(f"{server.origin}/")
-            assert len(fetch.handler._pool) == 1
-            async with asyncio.timeout(5):
-                while len(fetch.handler._pool):
-                    await asyncio.sleep(0.05)
+            await asyncio.sleep(2.1)
+            await fetch(f"{server.origin}/")
+            assert len(server.clients) == 2
             assert await server.clients[0].until_closed()
 
     run(main())
@@ -175,6 +181,31 @@ def test_the_next_address_is_tried_if_one_is_deaf_or_refuses(fetching: Open) -> 
     run(main())
 
 
+def test_the_first_address_is_tried_first(fetching: Open) -> None:
+    """The frontier has put the host at its server."""
+    names = {
+        "four.example": [["127.0.0.1", "::1"]],
+        "six.example": [["::1", "127.0.0.1"]],
+        "old.example": [["::1", "127.0.0.2"]],
+    }
+
+    async def main() -> None:
+        async with (
+            fetching(names=names, allow=("127.0.0.0/8", "::1")) as fetch,
+            serving(plainly) as server,
+        ):
+            port = int(server.origin.rpartition(":")[2])
+            async with serving(plainly, "::1", port):
+                for host in ("four.example", "six.example"):
+                    response = await fetch(f"http://{host}:{port}/")
+                    assert str(response.ip_address) == names[host][0][0]
+            async with serving(plainly, "127.0.0.2", port):
+                response = await fetch(f"http://old.example:{port}/")
+                assert str(response.ip_address) == "127.0.0.2"
+
+    run(main())
+
+
 def deafen(stack: ExitStack, host: str, port: int = 0) -> int:
     """Listen where nobody can connect, as too many wait to be accepted; return the port."""
     listener = stack.enter_context(socket.socket())
@@ -235,7 +266,6 @@ def test_pages_by_tls(fetching: Open, tls: ssl.SSLContext) -> None:
             for _ in range(3):
                 response = await fetch(f"{server.origin}/")
                 assert response.body == b"hello"
-                assert response.certificate
             assert len(server.clients) == 1
 
     run(main())
@@ -279,5 +309,80 @@ def test_who_hangs_up_amid_the_handshake_is_told(fetching: Open) -> None:
                 "The connection was cut while it was being made",
                 "connection reset by peer",  # what came meanwhile was not read
             )
+
+    run(main())
+
+
+def test_no_name_is_looked_up_by_libcurl(fetching: Open) -> None:
+    """It asks for the names that our resolver has, however a URL writes them."""
+    names = {"xn--bcher-kva.example": [["127.0.0.1"]], "plain.example": [["127.0.0.1"]]}
+
+    async def main() -> None:
+        async with serving(plainly) as server, fetching(names=names) as fetch:
+            port = server.origin.rpartition(":")[2]
+            for host in ("bücher.example", "BÜCHER.example.", "Plain.Example", "plain.example."):
+                response = await fetch(f"http://{host}:{port}/")
+                assert str(response.ip_address) == "127.0.0.1"
+            for host in ("%31%32%37.0.0.1", "a\\b.example"):
+                with pytest.raises((CannotResolveHostError, ValueError)):
+                    await fetch(f"http://{host}:{port}/")
+
+    run(main())
+
+
+def test_an_answer_at_the_moment_when_its_time_is_over_is_late() -> None:
+    async def main() -> None:
+        transfer = Transfer(wanted(Request("http://site.example/")), Timeouts(5, 5, 5))
+        transfer.fail(DownloadTimeoutError())
+        transfer._lines = [b"HTTP/1.1 200 OK\r\n", b"\r\n"]
+        transfer.finish(0, "")
+        with pytest.raises(DownloadTimeoutError):
+            await transfer.finished()
+
+    run(main())
+
+
+def test_a_socket_is_opened_to_no_address_but_those_that_were_admitted(fetching: Open) -> None:
+    """Whatever leads libcurl there."""
+
+    async def main() -> None:
+        async with serving(plainly) as server:
+            asked = wanted(Request("http://site.example/"))
+            here = f"::127.0.0.1:{server.origin.rpartition(':')[2]}"
+            asked.options.append((pycurl.CONNECT_TO, [here.encode()]))
+            client = clients.Client(clients.tls_options(verify=False))
+            for admitted in ("127.0.0.2", "127.0.0.1"):
+                transfer = Transfer(asked, Timeouts(5, 5, 5))
+                transfer._found = [("", {admitted: ip_address(admitted)})]
+                if admitted == "127.0.0.1":
+                    await client.carry_out(transfer)
+                else:
+                    with pytest.raises(DownloadFailedError, match=r"127.0.0.1 is no address of"):
+                        await client.carry_out(transfer)
+                    assert not server.clients
+            assert len(server.clients) == 1
+            client.close()
+
+    run(main())
+
+
+def test_libcurl_takes_nothing_from_the_environment(
+    fetching: Open, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / ".netrc").write_text("machine 127.0.0.1 login ann password secret\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("http_proxy", "all_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+
+    async def talk(client: Client) -> None:
+        while await client.read_request():
+            await client.send(PAGE.replace(b"\r\n", b"\r\nSet-Cookie: a=b\r\n", 1))
+
+    async def main() -> None:
+        async with serving(talk) as server, fetching() as fetch:
+            for _ in range(2):
+                await fetch(f"{server.origin}/")
+            place = server.origin.removeprefix("http://").encode()
+            assert set(server.requests) == {b"GET / HTTP/1.1\r\nHost: %b\r\n\r\n" % place}
 
     run(main())

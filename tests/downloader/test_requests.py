@@ -2,25 +2,52 @@
 
 from __future__ import annotations
 
+import ssl
 from base64 import b64encode
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
+import pycurl  # type: ignore[import-untyped]
 import pytest
 from scrapy import Request
 
-from rdfaspider.downloader.http1.request import wanted
-from tests.downloader.conftest import Client, run, serving
+from rdfaspider.downloader.client import Client, tls_options
+from rdfaspider.downloader.request import wanted
+from rdfaspider.downloader.transfer import Timeouts, Transfer
+from tests.downloader.conftest import Client as Visitor
+from tests.downloader.conftest import run, serving
 
 if TYPE_CHECKING:
     from tests.downloader.conftest import Open
 
-
-def sent(url: str, **arguments: Any) -> bytes:
-    asked = wanted(Request(url, **arguments))
-    return asked.head + asked.body
+Sent = Any  # a function of a URL and the arguments of a request
 
 
-def test_the_host_comes_first_and_headers_as_given() -> None:
+@pytest.fixture
+def sent(tls: ssl.SSLContext) -> Sent:
+    """Return what sends a request to a server on this machine, whatever its URL, and returns its bytes."""
+
+    async def talk(visitor: Visitor) -> None:
+        await visitor.read_request()
+        await visitor.send(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+
+    async def send(url: str, **arguments: Any) -> bytes:
+        options: dict[str, Any] = {"ssl": tls} if url.startswith("https:") else {}
+        asked = wanted(Request(url, **arguments))
+        async with serving(talk, **options) as server:
+            here = f"::127.0.0.1:{server.origin.rpartition(':')[2]}"
+            asked.options.append((pycurl.CONNECT_TO, [here.encode()]))
+            client = Client(tls_options(verify=False))
+            transfer = Transfer(asked, Timeouts(5, 5, 5))
+            transfer._found = [("", {"127.0.0.1": ip_address("127.0.0.1")})]
+            await client.carry_out(transfer)
+            client.close()
+            return server.requests[0]
+
+    return lambda url, **arguments: run(send(url, **arguments))
+
+
+def test_the_host_comes_first_and_headers_as_given(sent: Sent) -> None:
     headers = {"User-Agent": "bot", "Accept": "*/*", "X-Two": ["1", "2"]}
     assert sent("http://example.org/a?b=c#d", headers=headers) == (
         b"GET /a?b=c HTTP/1.1\r\nHost: example.org\r\nUser-Agent: bot\r\nAccept: */*\r\n"
@@ -28,7 +55,7 @@ def test_the_host_comes_first_and_headers_as_given() -> None:
     )
 
 
-def test_a_body_has_a_length() -> None:
+def test_a_body_has_a_length(sent: Sent) -> None:
     assert sent("http://example.org/", method="POST", body=b"a=b") == (
         b"POST / HTTP/1.1\r\nHost: example.org\r\nContent-Length: 3\r\n\r\na=b"
     )
@@ -53,12 +80,12 @@ def test_a_body_has_a_length() -> None:
         ("http://example.org/%7Ea//b/../c", "/%7Ea//b/../c", "example.org"),
     ],
 )
-def test_urls_are_sent_as_they_are(url: str, line: str, host: str) -> None:
+def test_urls_are_sent_as_they_are(sent: Sent, url: str, line: str, host: str) -> None:
     head = sent(url, meta={"verbatim_url": True})
     assert head == f"GET {line} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
 
 
-def test_a_password_is_sent_as_a_header_alone() -> None:
+def test_a_password_is_sent_as_a_header_alone(sent: Sent) -> None:
     head = sent("http://ann:p%40ss@example.org/", headers={"Authorization": "mine"})
     pair = b64encode(b"ann:p@ss")
     assert head == (
@@ -66,13 +93,13 @@ def test_a_password_is_sent_as_a_header_alone() -> None:
     )
 
 
-def test_another_host_may_be_named() -> None:
+def test_another_host_may_be_named(sent: Sent) -> None:
     head = sent("http://example.org/", headers={"Host": "other.example"})
     assert head == b"GET / HTTP/1.1\r\nHost: other.example\r\n\r\n"
 
 
 @pytest.mark.parametrize("value", ["a\r\nX: y", "a\nX: y", "a\rX: y", "a\0b"])
-def test_nobody_can_add_a_line(value: str) -> None:
+def test_nobody_can_add_a_line(sent: Sent, value: str) -> None:
     with pytest.raises(ValueError, match="line end"):
         sent("http://example.org/", headers={"X": value})
     with pytest.raises(ValueError):
@@ -82,7 +109,7 @@ def test_nobody_can_add_a_line(value: str) -> None:
 
 
 def test_a_server_gets_what_was_written(fetching: Open) -> None:
-    async def talk(client: Client) -> None:
+    async def talk(client: Visitor) -> None:
         while await client.read_request():
             await client.send(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 

@@ -18,7 +18,7 @@ import pytest
 
 PROJECT = Path(__file__).parent.parent.parent
 
-GUARDED = "rdfaspider.downloader.http1.handler.GuardedHttpDownloadHandler"
+GUARDED = "rdfaspider.downloader.handler.GuardedHttpDownloadHandler"
 UNGUARDED = "scrapy.core.downloader.handlers.http11.HTTP11DownloadHandler"
 
 

@@ -114,6 +114,8 @@ def records_of(
     (identity, first, second), date = _identities(), date_of(int(exchange.began))
     target = exchange.url.encode("utf-8", "surrogatepass")
     address = b"WARC-IP-Address: %b\r\n" % exchange.address.encode() if exchange.address else b""
+    if exchange.version == "2":
+        address += b"WARC-Protocol: h2\r\n"
     notes = (("fetchTimeMs", f"{exchange.seconds * 1000:.0f}"), *notes)
     records = [_METADATA % (first, date, target, identity, *_sized(_fields(notes)))]
     if request:
@@ -181,7 +183,9 @@ def _is_secret(name: bytes) -> bool:
 
 
 def _response(exchange: Exchange) -> bytes:
-    first = b"HTTP/%b %d %b" % (exchange.version.encode(), exchange.status, exchange.reason)
+    # Replay tools know no first line of HTTP/2, which has none.
+    version = b"1.1" if exchange.version == "2" else exchange.version.encode()
+    first = b"HTTP/%b %d %b" % (version, exchange.status, exchange.reason)
     return _head(first, _as_kept(exchange.headers, b"%d" % len(exchange.body)))
 
 

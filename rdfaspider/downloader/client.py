@@ -1,0 +1,209 @@
+"""libcurl on the event loop: it says which sockets to watch and when to come back, and keeps connections."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import select
+import ssl
+from typing import TYPE_CHECKING, Any
+
+import pycurl  # type: ignore[import-untyped]
+
+if TYPE_CHECKING:
+    from rdfaspider.downloader.transfer import Place, Transfer
+
+# Idle connections that are kept. A polite crawl comes back to a host after a second or more, so this is
+# enough for hundreds of pages per second. They take at most a quarter of the files that may be open.
+_MAX_IDLE = min(512, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 4)
+# Seconds after which an idle connection is not used again.
+_MAX_IDLE_S = 15
+# Handles that are kept for the next request.
+_MAX_HANDLES = 256
+# pycurl has no name for it.
+_SUPPRESS_CONNECT_HEADERS = 265
+
+_CALLBACKS = (
+    pycurl.HEADERFUNCTION,
+    pycurl.WRITEFUNCTION,
+    pycurl.PREREQFUNCTION,
+    pycurl.OPENSOCKETFUNCTION,
+)
+
+_VERSIONS = {
+    "TLSv1.0": (pycurl.SSLVERSION_TLSv1_0, pycurl.SSLVERSION_MAX_TLSv1_0),
+    "TLSv1.1": (pycurl.SSLVERSION_TLSv1_1, pycurl.SSLVERSION_MAX_TLSv1_1),
+    "TLSv1.2": (pycurl.SSLVERSION_TLSv1_2, pycurl.SSLVERSION_MAX_TLSv1_2),
+    "TLSv1.3": (pycurl.SSLVERSION_TLSv1_3, pycurl.SSLVERSION_MAX_TLSv1_3),
+}
+
+
+def tls_options(
+    *, verify: bool, ciphers: str = "", minimum: str = "", maximum: str = ""
+) -> dict[int, Any]:
+    """Return the options of libcurl for TLS; raise ValueError for a version that there is not."""
+    paths = ssl.get_default_verify_paths()
+    options: dict[int, Any] = {
+        pycurl.SSL_VERIFYPEER: int(verify),
+        pycurl.SSL_VERIFYHOST: 2 * verify,
+        pycurl.PROXY_SSL_VERIFYPEER: int(verify),
+        pycurl.PROXY_SSL_VERIFYHOST: 2 * verify,
+    }
+    if paths.cafile:
+        options |= {pycurl.CAINFO: paths.cafile, pycurl.PROXY_CAINFO: paths.cafile}
+    if paths.capath:
+        options |= {pycurl.CAPATH: paths.capath, pycurl.PROXY_CAPATH: paths.capath}
+    if ciphers:
+        options[pycurl.SSL_CIPHER_LIST] = ciphers
+    for version in filter(None, (minimum, maximum)):
+        if version not in _VERSIONS:
+            raise ValueError(f"Unknown version of TLS: {version}.")
+    least = _VERSIONS[minimum][0] if minimum else pycurl.SSLVERSION_DEFAULT
+    most = _VERSIONS[maximum][1] if maximum else 0
+    return options | {pycurl.SSLVERSION: least | most}
+
+
+class Client:
+    """Carries out transfers. Nothing that libcurl finds in files or the environment has a say in them.
+
+    Layout: the transfers by their handles, and the handles that are idle and have no special options.
+    """
+
+    def __init__(self, options: dict[int, Any]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._options = {
+            pycurl.NOSIGNAL: 1,
+            pycurl.PROXY: "",
+            pycurl.NOPROXY: "",
+            pycurl.USERAGENT: "",
+            pycurl.PROXYHEADER: ["Proxy-Connection:"],
+            pycurl.PROTOCOLS: pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS,
+            pycurl.HTTP_VERSION: pycurl.CURL_HTTP_VERSION_2TLS,
+            pycurl.PATH_AS_IS: 1,
+            pycurl.MAXAGE_CONN: _MAX_IDLE_S,
+            # An answer is kept as it came, but for its chunks.
+            pycurl.HTTP_CONTENT_DECODING: 0,
+            _SUPPRESS_CONNECT_HEADERS: 1,
+        } | options
+        self._multi = pycurl.CurlMulti()
+        self._multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
+        self._multi.setopt(pycurl.M_TIMERFUNCTION, self._set_timer)
+        self._multi.setopt(pycurl.M_MAXCONNECTS, _MAX_IDLE)
+        self._transfers: dict[pycurl.Curl, Transfer] = {}
+        self._idle: list[pycurl.Curl] = []
+        self._watched: dict[int, int] = {}
+        self._kept: dict[Place, int] = {}  # the socket of a connection by its place on this machine
+        self._timer: asyncio.Handle | None = None
+
+    async def carry_out(self, transfer: Transfer) -> None:
+        """Send a request and wait for its answer; raise what prevents that."""
+        is_special = bool(transfer.wanted.options)
+        curl = self._idle.pop() if self._idle and not is_special else self._new_handle()
+        try:
+            transfer.prepare(curl, self._is_usable)
+            self._begin(curl, transfer)
+            await transfer.finished()
+        finally:
+            if self._transfers.pop(curl, None) is not None:
+                self._multi.remove_handle(curl)  # and what has come of an answer is forgotten
+            if is_special or transfer.needs_connection or len(self._idle) >= _MAX_HANDLES:
+                curl.close()
+            else:
+                for option in _CALLBACKS:  # which hold the answer
+                    curl.unsetopt(option)
+                self._idle.append(curl)
+
+    def _begin(self, curl: pycurl.Curl, transfer: Transfer) -> None:
+        self._multi.add_handle(curl)
+        self._transfers[curl] = transfer
+
+    def close(self) -> None:
+        """Close all connections."""
+        for curl in self._transfers:
+            self._multi.remove_handle(curl)
+        self._transfers.clear()
+        self._multi.close()
+        if self._timer is not None:
+            self._timer.cancel()
+        for fd, events in self._watched.items():
+            self._unwatch(fd, events)
+        self._watched.clear()
+
+    def _new_handle(self) -> pycurl.Curl:
+        curl = pycurl.Curl()
+        for option, value in self._options.items():
+            curl.setopt(option, value)
+        return curl
+
+    # --- for libcurl ---
+
+    def _watch(self, events: int, fd: int, multi: object, data: object) -> None:
+        """Watch a socket for other events than before."""
+        before = self._watched.pop(fd, 0)
+        after = 0 if events == pycurl.POLL_REMOVE else events
+        self._unwatch(fd, before & ~after)
+        if after & ~before & pycurl.POLL_IN:
+            self._loop.add_reader(fd, self._act, fd, pycurl.CSELECT_IN)
+        if after & ~before & pycurl.POLL_OUT:
+            self._loop.add_writer(fd, self._act, fd, pycurl.CSELECT_OUT)
+        if after:
+            self._watched[fd] = after
+
+    def _unwatch(self, fd: int, events: int) -> None:
+        if events & pycurl.POLL_IN:
+            self._loop.remove_reader(fd)
+        if events & pycurl.POLL_OUT:
+            self._loop.remove_writer(fd)
+
+    def _set_timer(self, milliseconds: int) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if milliseconds == 0:
+            self._timer = self._loop.call_soon(self._come_back)
+        elif milliseconds > 0:
+            self._timer = self._loop.call_later(milliseconds / 1000, self._come_back)
+
+    # --- for the loop ---
+
+    def _come_back(self) -> None:
+        self._timer = None
+        self._act(pycurl.SOCKET_TIMEOUT, 0)
+
+    def _act(self, fd: int, events: int) -> None:
+        """Let libcurl do what there is to do, and finish the transfers that have ended."""
+        self._multi.socket_action(fd, events)
+        left = 1
+        while left:
+            left, done, failed = self._multi.info_read()
+            for curl in done:
+                self._finish(curl, 0, "")
+            for curl, code, words in failed:
+                self._finish(curl, code, words)
+
+    def _finish(self, curl: pycurl.Curl, code: int, words: str) -> None:
+        transfer = self._transfers.pop(curl, None)
+        if transfer is None:
+            return
+        if not code and transfer.is_alone:
+            self._kept[transfer.place] = curl.getinfo(pycurl.ACTIVESOCKET)
+            if len(self._kept) > 4 * _MAX_IDLE:
+                del self._kept[next(iter(self._kept))]
+        self._multi.remove_handle(curl)
+        if transfer.needs_connection and not transfer.sent_at:
+            curl.setopt(pycurl.FRESH_CONNECT, 1)
+            self._begin(curl, transfer)
+        else:
+            transfer.finish(code, words)
+
+    def _is_usable(self, place: Place) -> bool:
+        """Return whether nothing has come on a connection, and it has not ended, since it was kept.
+
+        libcurl looks only once in a second.
+        """
+        kept = self._kept.pop(place, -1)
+        if kept < 0:
+            return True
+        poll = select.poll()
+        poll.register(kept, select.POLLIN)
+        return not poll.poll(0)
