@@ -288,6 +288,7 @@ def test_all_sums_agree_after_a_worker_is_killed(site: Site, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # a busy machine takes minutes for the fifteen commands
 def test_all_sums_agree_after_kills_and_a_full_disk(site: Site, tmp_path: Path) -> None:
     site.articles = {f"/{number}": number % 7 for number in range(60)}
     site.forbidden, site.gone = {f"/{number}" for number in range(50, 55)}, {"/55"}

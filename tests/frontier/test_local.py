@@ -111,6 +111,39 @@ def test_another_format_is_refused(tmp_path: Path) -> None:
         open_frontier(str(tmp_path / "frontier"))
 
 
+@pytest.mark.parametrize("fails_at", ["finish", "close"])
+def test_after_a_failed_write_the_counts_are_those_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails_at: str
+) -> None:
+    class Unwritable:
+        def __init__(self, database: object) -> None:
+            self._database = database
+
+        def write(self, batch: object) -> None:
+            raise OSError("no space left")
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self._database, name)
+
+    path = str(tmp_path / "frontier")
+    frontier = LocalFrontier(path)
+    frontier.put(["http://a.test/", "http://b.test/"])
+    taken = frontier.take(0.0)
+    assert taken is not None
+    monkeypatch.setattr(frontier._database, "_database", Unwritable(frontier._database._database))
+    if fails_at == "finish":
+        with pytest.raises(FrontierUnavailable, match="no space left"):
+            frontier.finish(taken, "done", 0.0)
+        assert frontier.counts().done == 0
+        frontier.close()
+    else:
+        with pytest.raises(FrontierUnavailable, match="no space left"):
+            frontier.close()
+    with FrontierReader(path, delay=0.0) as reader:
+        assert frontier.counts() == reader.counts()
+        assert reader.counts().waiting == 2
+
+
 def test_a_running_crawl_can_be_read(tmp_path: Path) -> None:
     with LocalFrontier(str(tmp_path / "frontier")) as frontier:
         frontier.put(["http://a.test/"])

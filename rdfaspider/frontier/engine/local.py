@@ -231,6 +231,8 @@ class LocalFrontier(Taking):
     @guarded
     def counts(self) -> Counts:
         self._sieve_to_look()
+        if self._database.is_broken:
+            return self._counts_on_disk
         revisiting = 0 if self._revisits is None else self._revisits.in_flight
         return self._urls.counters.counts(in_flight=len(self._leases), revisiting=revisiting)
 

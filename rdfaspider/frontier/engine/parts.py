@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rdfaspider.closable import Closable
+from rdfaspider.frontier.engine.admission import count_admitted
+from rdfaspider.frontier.engine.counters import Counters
 from rdfaspider.frontier.engine.revisits.revisits import Revisits
 from rdfaspider.frontier.engine.revisits.walk import forget_upgrade
 from rdfaspider.frontier.engine.sieve import Sieve
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from rocksdict import WriteBatch
 
     from rdfaspider.focus.visits.planner import RevisitRules
+    from rdfaspider.frontier import Counts
     from rdfaspider.frontier.schedule.hosts import Host
 
 
@@ -168,8 +172,18 @@ class Parts(Closable):
                 self._database.write(batch)
                 self._database.meta[b"clean"] = b"no" if len(self._leases) else b"yes"
         finally:
-            self._steering.close()
-            self._database.close()
+            try:
+                if self._database.is_broken:
+                    _ = self._counts_on_disk  # for those who ask later
+            finally:
+                self._steering.close()
+                self._database.close()
+
+    @cached_property
+    def _counts_on_disk(self) -> Counts:
+        """Return the counts after a write has failed: memory is ahead of the disk, and the disk is right."""
+        arriving = count_admitted(self._database, self.limits).total()
+        return Counters(self._database).counts(arriving=arriving)
 
 
 def _weighs_ranks(rules: RevisitRules | None) -> bool:
