@@ -19,7 +19,7 @@ DELAY = 0.2
 LEFT_OUT = (
     "pages that are too large: DOWNLOAD_MAXSIZE=16777216",
     "pages cut at their first bytes: EXTRACT_MAX_BYTES=5000000",
-    "a parser: EXTRACT_MEMORY_MB=200",
+    "a parser: EXTRACT_MEMORY_MB=150",
     "4 links to ports of services other than the web",
     "URLs whose robots.txt could not be fetched: ROBOTS_RETRIES=0",
 )
@@ -55,7 +55,7 @@ def test_good_hosts_among_one_of_each_hostile_kind(tmp_path: Path) -> None:
                 FETCH_FIRST_BYTE_TIMEOUT=2,
                 DOWNLOAD_TIMEOUT=3,
                 EXTRACT_TIMEOUT=8,
-                EXTRACT_MEMORY_MB=200,
+                EXTRACT_MEMORY_MB=150,
                 EXTRACT_PROCESSES=2,
             )
     assert crawled.code == 0, crawled.output
