@@ -134,10 +134,6 @@ def _read_page(
     document = parse(body, media_type, names, limits, facts)
     # Not contained: a page whose robots directives cannot be read is not read at all.
     heads.read_head(document, url, options.agent, facts)
-    if options.text:
-        with contained("text", facts):
-            root = document.elements[0][3]
-            facts.text = " ".join(document.text(root)[: 4 * options.text].split())[: options.text]
     if limits.links:
         with contained("links", facts):
             _read_links(document, url, options, extraction)
@@ -157,16 +153,19 @@ def _read_page(
         with contained("microdata", facts):
             microdata.read(document, base, labels, graph, facts.warnings)
         facts.quads["microdata"] = len(graph.triples) - facts.quads.total()
+    if options.text or options.analyse:
+        with contained("text", facts):
+            _read_text(document, options, facts)
+
+
+def _read_text(document: Document, options: Options, facts: Facts) -> None:
+    """Read the text, which the document does not survive."""
+    text = " ".join(document.visible_text().split())
+    facts.text = text[: options.text]
     if options.analyse:
-        with contained("analysis", facts):
-            _analyse(document, facts)
-
-
-def _analyse(document: Document, facts: Facts) -> None:
-    text = document.visible_text()
-    facts.words, sketch = sketch_of(text)
-    facts.sketch = sketch.hex()
-    facts.detected, facts.certainty = detect(text)
+        facts.words, sketch = sketch_of(text)
+        facts.sketch = sketch.hex()
+        facts.detected, facts.certainty = detect(text)
 
 
 def _read_links(document: Document, url: str, options: Options, extraction: Extraction) -> None:

@@ -12,6 +12,7 @@ from typing import Any, Final
 import turbohtml
 
 from rdfaspider.extract.document.tree import (
+    INLINE,
     MANY,
     UNPLACED,
     UNSEEN,
@@ -24,7 +25,8 @@ from rdfaspider.extract.document.tree import (
 )
 from rdfaspider.heap import limited
 
-_HIDDEN: Final = ",".join(sorted(UNSEEN - {"head", "title"}))  # of the body
+_HIDDEN: Final = ",".join(("[hidden]", *sorted(UNSEEN)))
+_FLOWING: Final = ",".join(sorted(INLINE))
 _NAMESPACE: Final = re.compile(rb"xmlns:[^\s=>/]++")
 _SPECIAL: Final = re.compile(r"([^\w-])")
 _LINKING: Final = frozenset(("href", "src"))
@@ -144,9 +146,16 @@ class HtmlDocument:
         return any(isinstance(child, turbohtml.Element) for child in node.children)
 
     def visible_text(self) -> str:
-        """Return the text that a reader sees, with a space between elements; nodes are gone then."""
+        """Return the text that a browser shows, with a space where it shows a break; nodes are gone then."""
         body = self._tree.select_one("body")
-        return "" if body is None else " ".join(body.remove(_HIDDEN).strings)
+        if body is None:
+            return ""
+        body.remove(_HIDDEN).strip_tags(_FLOWING)
+        comments: Any = body.xpath(".//comment()")
+        for comment in comments:
+            comment.extract()
+        body.normalize()
+        return " ".join(body.strings)
 
     def html(self, node: Any, spend: Spend) -> str:
         """Return the content of an element as HTML."""

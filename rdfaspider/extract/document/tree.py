@@ -32,8 +32,17 @@ _READ: Final = """
 """
 READ: Final = frozenset(_READ.split())
 """The attributes that readers ask for, beside those named xmlns:…"""
-UNSEEN: Final = frozenset(("head", "noscript", "script", "style", "template", "title"))
-"""The elements whose text a reader does not see."""
+_UNSEEN: Final = """
+    datalist head iframe link meta noembed noframes noscript rp script style template title
+"""
+UNSEEN: Final = frozenset(_UNSEEN.split())
+"""The elements that a browser does not show."""
+_INLINE: Final = """
+    a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr q s samp
+    small span strike strong sub sup time tt u var wbr
+"""
+INLINE: Final = frozenset(_INLINE.split())
+"""The elements whose text a browser shows in one line with the text around them."""
 
 
 def without_unread(attributes: dict[str, str]) -> dict[str, str]:
@@ -67,7 +76,7 @@ class Document(Protocol):
         ...
 
     def visible_text(self) -> str:
-        """Return the text that a reader sees, with a space between elements.
+        """Return the text that a browser shows, with white space where it shows a break.
 
         After this no other method may be called: nodes may be gone.
         """

@@ -13,6 +13,7 @@ from typing import Any
 from lxml import etree
 
 from rdfaspider.extract.document.tree import (
+    INLINE,
     MANY,
     UNSEEN,
     XHTML,
@@ -119,13 +120,21 @@ class XmlDocument:
         return next(node.iterchildren("*"), None) is not None
 
     def visible_text(self) -> str:
-        """Return the text that a reader sees, with a space between elements."""
+        """Return the text that a browser shows, with a space where it shows a break."""
         written: list[str] = []
-        for node in self.elements[0][3].iter():
-            if isinstance(node.tag, str) and _local(node.tag) not in UNSEEN:
+        walk = etree.iterwalk(self.elements[0][3], events=("start", "end"))
+        for event, node in walk:
+            tag = _local(node.tag)
+            is_unseen = tag in UNSEEN or "hidden" in node.attrib
+            if not is_unseen and tag not in INLINE:
+                written.append(" ")
+            if event == "end":
+                written.append(node.tail or "")
+            elif is_unseen:
+                walk.skip_subtree()
+            else:
                 written.append(node.text or "")
-            written.append(node.tail or "")
-        return " ".join(written)
+        return "".join(written)
 
     def html(self, node: Any, spend: Spend) -> str:
         """Return the content of an element as HTML."""
