@@ -157,6 +157,7 @@ HEAVY = b"<p>" + b"".join(
 BOMBS: dict[str, tuple[bytes, str]] = {
     "elements opened again": (BOMB, "page memory"),
     "no encoding declared": (BOMB.replace(b"<p>x", b"charset", 1)[:60_000], "page memory"),
+    "properties opened again": (BOMB.replace(b"color=", b"property=dc:")[:20_000], "elements"),
     "attributes copied": (HEAVY + b"<p>x" * 10_000, "page memory"),
     "attributes of one element": (b"".join(b"<html a%d>" % n for n in range(17_500)), "roots"),
 }

@@ -10,6 +10,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 import turbohtml
+from turbohtml import query
 
 from rdfaspider.extract.document.tree import (
     INLINE,
@@ -88,7 +89,7 @@ class HtmlDocument:
         self._places: dict[Any, int] = {root: 0, self._tree: 0}
         self.elements: list[Element] = [(-1, "html", _strings(root), root)]
         places, elements = self._places, self.elements
-        nodes: list[Any] = self._tree.select(_selector(self._names))
+        nodes: list[Any] = _matcher(self._names).select(self._tree, self._limit + 1)
         if nodes and nodes[0] is root:
             del nodes[0]
         self.is_cut = len(nodes) >= self._limit
@@ -196,10 +197,10 @@ def parsed(page: str | bytes, encoding: str | None = None) -> turbohtml.Document
 
 
 @lru_cache(64)
-def _selector(names: frozenset[str]) -> str:
-    """Return the selector of the elements that have one of these attributes."""
+def _matcher(names: frozenset[str]) -> query.Matcher:
+    """Return what selects the elements that have one of these attributes."""
     written = [_SPECIAL.sub(r"\\\1", name) for name in sorted(names)]
-    return ",".join(f"[{name}]" for name in written) or ":not(*)"
+    return query.compile(",".join(f"[{name}]" for name in written) or ":not(*)")
 
 
 def _children(node: Any) -> list[Any]:

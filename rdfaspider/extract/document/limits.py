@@ -16,7 +16,7 @@ class Limits:
 
     body: int = 5_000_000  # bytes read of a page
     tags: int = 500_000  # tags parsed of a page, end tags included
-    elements: int = 150_000  # elements with attributes worth a look
+    elements: int = 100_000  # elements with attributes worth a look
     attributes: int = 128  # attributes of one element of XML
     prefixes: int = 2_000  # prefix declarations of a page
     iri: int = 8_192  # characters of one IRI

@@ -8,6 +8,7 @@ libxml2 reads the document before, with its own limits, and writes down what is 
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from copy import deepcopy
 from typing import Any
 
@@ -39,6 +40,8 @@ def tamed(body: bytes, graph: Graph) -> tuple[bytes, int]:
         return _written(root, graph), faults
     except etree.SerialisationError:
         # It lets references to half a character pass, and stumbles over them here.
+        if body.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+            body = body.decode("utf-16", "replace").encode("utf-8-sig")
         root, more = _parsed(_REFERENCE.sub(_without_surrogate, body))
     try:
         return (b"" if root is None else _written(root, graph)), faults + more
