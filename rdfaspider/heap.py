@@ -13,11 +13,9 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import resource
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Lock
 
 # The parameters of glibc's mallopt.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
@@ -29,8 +27,7 @@ _LARGE = 4 << 20
 # New objects, minus deleted ones, before the young generation is collected: those of some pages.
 _YOUNG = 20_000
 
-_STATUS = Path("/proc/self/statm")
-_LIMITING = Lock()
+_PROCESS = Path("/proc/self")
 
 
 def keep_freed() -> None:
@@ -52,17 +49,24 @@ def tune() -> None:
 def limited(size: int) -> Iterator[None]:
     """Raise MemoryError in the block once it takes more than so many bytes.
 
-    The system limits the process as a whole, so the block should be one short call that keeps other
-    Python threads waiting. Without /proc there is no limit.
+    The system limits the process as a whole, so this does nothing in one that has other threads, or where
+    there is no /proc.
     """
-    with _LIMITING:
-        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-        limit = soft
-        with suppress(OSError), _STATUS.open("rb", 0) as status:
-            limit = int(status.read().split()[0]) * resource.getpagesize() + size
-        if soft == resource.RLIM_INFINITY or limit < soft:
-            resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
-        try:
-            yield
-        finally:
-            resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+    try:
+        is_alone = len([*(_PROCESS / "task").iterdir()]) == 1
+        pages = int((_PROCESS / "statm").read_bytes().split()[0])
+    except OSError:
+        is_alone = False
+    if not is_alone:
+        yield
+        return
+    import resource  # only Unix has it
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    limit = pages * resource.getpagesize() + size
+    if soft == resource.RLIM_INFINITY or limit < soft:
+        resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

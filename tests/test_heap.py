@@ -2,37 +2,64 @@
 
 from __future__ import annotations
 
-import os
-import resource
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from rdfaspider.heap import limited
-
 pytestmark = pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no /proc")
 
-MEGABYTE = 1 << 20
+BEGIN = """
+import os, resource, threading
+from rdfaspider.heap import limited
+
+def limits():
+    return resource.getrlimit(resource.RLIMIT_AS)
+
+def fits(megabytes):
+    try:
+        return bool(bytearray(megabytes << 20))
+    except MemoryError:
+        return False
+
+before = limits()
+"""
+
+
+def run(script: str) -> None:
+    """Run a script in a process that has no other threads, as this one may have."""
+    subprocess.run([sys.executable, "-c", BEGIN + script], check=True)
 
 
 def test_more_memory_than_allowed_is_refused_in_the_block_alone() -> None:
-    before = resource.getrlimit(resource.RLIMIT_AS)
-    with limited(256 * MEGABYTE):
-        assert len(bytearray(64 * MEGABYTE))
-    with pytest.raises(MemoryError), limited(64 * MEGABYTE):
-        bytearray(256 * MEGABYTE)
-    assert resource.getrlimit(resource.RLIMIT_AS) == before
-    assert len(bytearray(256 * MEGABYTE))
+    run("""
+with limited(256 << 20):
+    assert fits(64)
+with limited(64 << 20):
+    assert not fits(256)
+assert limits() == before
+assert fits(256)
+""")
 
 
 def test_a_stricter_limit_of_the_process_stays() -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    strict = (used + 64 * MEGABYTE, hard)
-    resource.setrlimit(resource.RLIMIT_AS, strict)
-    try:
-        with limited(256 * MEGABYTE):
-            assert resource.getrlimit(resource.RLIMIT_AS) == strict
-        assert resource.getrlimit(resource.RLIMIT_AS) == strict
-    finally:
-        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+    run("""
+used = int(open("/proc/self/statm").read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+strict = (used + (64 << 20), before[1])
+resource.setrlimit(resource.RLIMIT_AS, strict)
+with limited(256 << 20):
+    assert limits() == strict
+assert limits() == strict
+""")
+
+
+def test_other_threads_keep_their_memory() -> None:
+    run("""
+end = threading.Event()
+threading.Thread(target=end.wait).start()
+with limited(1 << 20):
+    assert limits() == before
+    assert fits(256)
+end.set()
+""")

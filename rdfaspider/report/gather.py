@@ -99,10 +99,7 @@ def _rows_missing(found: dict[str, Any]) -> str:
     ended = urls["seen"] - urls["waiting"]
     if rows >= ended:
         return ""
-    return (
-        f"{rows:,} of {ended:,} ended URLs are in the table of pages; the others ended without PAGES=1,"
-        " or by an earlier version."
-    )
+    return f"{rows:,} of {ended:,} ended URLs are in the table of pages; the others ended without PAGES=1."
 
 
 def _urls(counts: Counts, order: str | None) -> dict[str, Any]:

@@ -153,3 +153,10 @@ def test_ten_tags_of_the_root_may_have_attributes() -> None:
     ]
     assert without_roots(b"<html><body>" * 50 + b"<bodyguard a>" * 50)[1] == 0
     assert extract(body, URL).facts.cuts == {"roots": 6}
+    quoted = b"<!-- %b --><script>%b</script>" % (body, body)
+    assert without_roots(quoted + b"<body a>" * 10)[1] == 0
+    assert without_roots(quoted + body)[1] == 6
+
+
+def test_the_title_of_a_picture_is_not_that_of_the_page() -> None:
+    assert document("<body><svg><title>Icon</title></svg><title>Page</title>").title == "Page"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import lru_cache
+from itertools import islice
 from operator import attrgetter
 from typing import Any, Final
 
@@ -28,7 +29,10 @@ from rdfaspider.heap import limited
 
 _HIDDEN: Final = ",".join(("[hidden]", *sorted(UNSEEN)))
 _FLOWING: Final = ",".join(sorted(INLINE))
-_NAMESPACE: Final = re.compile(rb"xmlns:[^\s=>/]++")
+_NAMESPACE: Final = re.compile(rb"xmlns:[^\s=>/]{1,64}+")
+_NAMESPACES: Final = (
+    64  # different names of such attributes in a page; each is looked for on each element
+)
 _SPECIAL: Final = re.compile(r"([^\w-])")
 _LINKING: Final = frozenset(("href", "src"))
 _DEPTH: Final = 128  # listed elements inside each other, the text of each of which may be asked for
@@ -66,17 +70,21 @@ class HtmlDocument:
         """Parse a page in UTF-8; raise MemoryError if its tree is too large."""
         self._tree = parsed(body.decode())
         for template in self._tree.select("template"):
-            if template.namespace is turbohtml.Namespace.HTML:  # what is inside is not on the page
+            if _is_html(template):  # what is inside is not on the page
                 template.clear()
         self.host = "html5"
         self.text: Callable[[Any], str] = _text
-        self.namespaces = frozenset(name.decode() for name in _NAMESPACE.findall(body.lower()))
+        declared = dict.fromkeys(_NAMESPACE.findall(body.lower()))
+        self.namespaces = frozenset(
+            name.decode("utf-8", "replace") for name in islice(declared, _NAMESPACES)
+        )
         self.embedded: list[tuple[str, bytes]] = []
         self._names = names | self.namespaces
         self._limit = limit
         self._list()
-        title = self._tree.select_one("title")
-        self.title = "" if title is None else title.text
+        self.is_cut |= len(declared) > _NAMESPACES
+        titles = (each.text for each in self._tree.select("title") if _is_html(each))
+        self.title = next(titles, "")
 
     def list_also(self, name: str) -> None:
         """List the elements that have another attribute, too; indices change."""
@@ -187,8 +195,8 @@ def parsed(page: str | bytes, encoding: str | None = None) -> turbohtml.Document
     """Return the tree of a page; raise MemoryError if it is too large, LookupError for an unknown encoding.
 
     Each paragraph opens again what formatting is left open. So 200 kB can make a tree of gigabytes, and no
-    quick look at the tags can tell. A limit around this call ends that in any process. Another process
-    would take longer to start than most pages to read, and callers would have to manage it.
+    quick look at the tags can tell. A limit around this call ends that in a process without other threads,
+    as those of a crawl and of `scrapy extract` are. Others need a limit of their own.
     """
     with limited(_MEMORY) if len(page) > _SMALL else nullcontext():
         return turbohtml.parse(
@@ -201,6 +209,11 @@ def _matcher(names: frozenset[str]) -> query.Matcher:
     """Return what selects the elements that have one of these attributes."""
     written = [_SPECIAL.sub(r"\\\1", name) for name in sorted(names)]
     return query.compile(",".join(f"[{name}]" for name in written) or ":not(*)")
+
+
+def _is_html(node: Any) -> bool:
+    """Return whether an element is of HTML, and not of SVG or MathML."""
+    return node.namespace is turbohtml.Namespace.HTML
 
 
 def _children(node: Any) -> list[Any]:

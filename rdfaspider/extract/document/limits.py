@@ -27,6 +27,13 @@ class Limits:
 
 
 _ROOT = re.compile(rb"<(?=(?:html|body)[\t\n\f\r /])", re.I)
+# The same outside of comments and of elements that hold text alone.
+_ROOT_OR_TEXT = re.compile(
+    rb"<!--(?:-?>|.*?(?:--!?>|\Z))|<(script|style|textarea|title)\b.*?(?:</\1|\Z)|(?P<root>"
+    + _ROOT.pattern
+    + rb")",
+    re.I | re.S,
+)
 _ROOTS = 10  # start tags of html and body in a page
 
 
@@ -43,8 +50,9 @@ def without_roots(body: bytes) -> tuple[bytes, int]:
     All go to one element, and each is compared with those that it has: a start tag too many becomes an
     end tag, which has no attributes.
     """
-    places = [found.end() for found in _ROOT.finditer(body)][_ROOTS:]
-    if not places:
+    if len(_ROOT.findall(body)) <= _ROOTS:
         return body, 0
+    found = [each.end() for each in _ROOT_OR_TEXT.finditer(body) if each["root"]]
+    places = found[_ROOTS:]
     parts = [body[start:end] for start, end in zip([0, *places], [*places, None], strict=True)]
     return b"/".join(parts), len(places)

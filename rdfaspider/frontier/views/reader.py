@@ -26,11 +26,9 @@ from rdfaspider.frontier.views.urls import UrlViews
 from rdfaspider.urls.keys import to_url
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Iterable, Iterator
 
     from rdfaspider.frontier import HostView
-    from rdfaspider.frontier.tables.database import Database
 
 
 class DatabaseReader(Closable):
