@@ -100,6 +100,13 @@ class Store(Closable, Protocol):
         """Create the store if it is missing, and tell whether it was."""
         return False
 
+    def test(self) -> None:
+        """Write a statement and remove it again, in one request where the server can do that."""
+        from rdfaspider.stores.changes import TEST
+
+        self.write([TEST])
+        self.write([TEST._replace(lines=b"", quads=0)])
+
     def replace(self, graph: str, quads: Iterable[Quad]) -> None:
         """Make `quads` the whole content of the graph."""
         from rdfaspider.stores.changes import Change

@@ -109,6 +109,9 @@ class Change(NamedTuple):
         return _digest_of(triples.splitlines())
 
 
+TEST = Change("urn:rdfaspider:test", b"<%b> <%b> <%b> .\n" % ((b"urn:rdfaspider:test",) * 3), 1)
+
+
 def removals(graphs: Iterable[str]) -> Iterator[list[Change]]:
     """Yield the changes that empty graphs, in batches of the size of a request."""
     rest = iter(graphs)

@@ -63,6 +63,12 @@ def test_replacing_by_nothing_empties_the_graph_alone(store: Store) -> None:
     assert store.count() == 1
 
 
+def test_a_test_update_leaves_nothing(store: Store) -> None:
+    store.replace(PAGE, quads(PAGE, "old"))
+    store.test()
+    assert [quad.graph_name for quad in store.quads()] == [NamedNode(PAGE)]
+
+
 def test_add_keeps_what_is_there(store: Store) -> None:
     store.replace(PAGE, quads(PAGE, "one"))
     store.add(quads(PAGE, "two"))

@@ -111,8 +111,8 @@ def test_a_server_that_hangs_is_given_up_and_tried_again(
     assert box.counters["failed/timeout"] >= 1
 
 
-# After each 500, which two pages cause 3 times alone, there are two requests of a test update.
-@pytest.mark.parametrize(("status", "most"), [(400, 25), (500, 25 + 2 * 2 * (5 + 3))])
+# After each 500, which two pages cause 3 times alone, there is one request of a test update.
+@pytest.mark.parametrize(("status", "most"), [(400, 25), (500, 25 + 2 * (5 + 2 * 3))])
 def test_the_page_at_fault_is_found_and_kept(
     faulty: FaultyServer, tmp_path: Path, status: int, most: int
 ) -> None:
@@ -133,6 +133,29 @@ def test_the_page_at_fault_is_found_and_kept(
     with outbox(faulty, tmp_path) as box:
         box.send_refused()
     assert graphs(faulty) == list(range(64))
+
+
+def test_a_store_without_room_for_pages_is_waited_for(faulty: FaultyServer, tmp_path: Path) -> None:
+    faulty.fault = lambda body: 500 if b"site.test" in body else None
+    with outbox(faulty, tmp_path) as box:
+        for number in range(30):
+            put(box, number)
+        until(lambda: box.counters["refused"] == 3)
+        failed = box.counters["failed/500"]
+        until(lambda: box.counters["failed/500"] > failed + 6)
+        assert box.counters["refused"] == 3
+        faulty.fault = lambda body: None
+    assert graphs(faulty) == list(range(3, 30))
+
+
+def test_a_store_that_dies_after_the_test_update_keeps_nothing_of_it(
+    faulty: FaultyServer, tmp_path: Path
+) -> None:
+    faulty.fault = lambda body: 500 if b"site.test" in body else "late"
+    with outbox(faulty, tmp_path, drain_seconds=0.1) as box:
+        put(box, 1)
+        until(lambda: box.counters["failed/500"] > 2)
+    assert not list(faulty.store.named_graphs())
 
 
 def test_a_page_that_virtuoso_cannot_take_is_set_aside(virtuoso: str, tmp_path: Path) -> None:

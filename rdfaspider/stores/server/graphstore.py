@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pyoxigraph import Quad
 
 from rdfaspider.stores import PageStore, StoreDown
-from rdfaspider.stores.changes import removals, update
+from rdfaspider.stores.changes import TEST, insertion, removals, update
 from rdfaspider.stores.provenance import PROV, removal_of_fetches
 from rdfaspider.stores.selection import Selection
 from rdfaspider.stores.server.endpoint import Endpoint
@@ -48,6 +48,9 @@ class UpdateStore(PageStore):
 
     def write(self, changes: Sequence[Change]) -> None:
         self._update(update(changes))
+
+    def test(self) -> None:
+        self._update(insertion([TEST]) + f";\nDROP SILENT GRAPH <{TEST.graph}>".encode())
 
     def _update(self, text: bytes) -> None:
         kind = "application/sparql-update; charset=utf-8"  # without a charset RDF4J reads Latin-1
@@ -100,6 +103,12 @@ class GraphStore(UpdateStore):
             method = "PUT" if change.replaces else "POST"
             kind = "application/n-triples"
             self._client.request(method, "", change.triples, parameters, content_type=kind)
+
+    def test(self) -> None:
+        if self._updates:
+            super().test()
+        else:  # it may take no updates
+            PageStore.test(self)
 
     def _delete(self, parameters: dict[str, str]) -> None:
         # Some servers would list an empty graph that was PUT for ever.
