@@ -6,6 +6,7 @@ import csv
 import json
 import re
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -65,6 +66,24 @@ class Forgetful(Careless):
         self._send(f"<title>{words}</title>{text}")
 
 
+class Cookieless(Careless):
+    """Thirty pages in a row; where the number of the visit is missing, a redirect adds one."""
+
+    def do_GET(self) -> None:
+        Careless.asked.append(self.path)
+        number = int(re.sub(r"\D", "", self.path.partition("?")[0]) or 0)
+        visit = len(Careless.asked)
+        if "?" not in self.path and self.path != "/robots.txt":
+            self.send_response(302)
+            self.send_header("Location", f"{self.path}?visit={visit}")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        near = range(max(1, number - 1), min(number + 4, 31))
+        links = "".join(f'<a href="/p{n}?visit={visit * 100 + n}">p{n}</a>' for n in near)
+        self._send(f'<p property="dc:title">page {number}</p>{links}')
+
+
 @pytest.fixture
 def web(request: pytest.FixtureRequest) -> Iterator[str]:
     Careless.asked = []
@@ -111,6 +130,21 @@ def test_a_parameter_that_chooses_no_page_is_found_by_what_it_does(
     Careless.asked.clear()
     crawl(f"{web}/?part=1&visit=1")
     assert not any("visit" in path for path in Careless.asked), "what was learnt lasts"
+
+
+@pytest.mark.parametrize("web", [Cookieless], indirect=True)
+def test_a_server_that_adds_what_chooses_no_page_by_a_redirect_is_followed(
+    crawl: Crawler, web: str
+) -> None:
+    found = crawl(f"{web}/p1", CLOSESPIDER_PAGECOUNT=400, FRONTIER_DYNAMIC_DEPTH=50)
+    read = Counter(url.partition("?")[0] for url in found.pages)
+    assert set(read) == {f"{web}/p{n}" for n in range(1, 31)}
+    assert [read[f"{web}/p{n}"] for n in range(20, 31)] == [1] * 11, "and no page for ever"
+    Careless.asked.clear()
+    crawl(f"{web}/p5?visit=1", CLOSESPIDER_PAGECOUNT=60)
+    assert not any("?visit" in path for path in Careless.asked), "what was learnt lasts"
+    crawl(f"{web}/p5?visit=0", CLOSESPIDER_PAGECOUNT=60, URLS_DROP_SESSIONS=0)
+    assert sum("?visit" in path for path in Careless.asked) > 50, "unless it is switched off"
 
 
 def test_a_robots_txt_that_has_moved_to_a_forbidden_address_is_the_reason(

@@ -1,10 +1,11 @@
 """Query parameters that choose no page, such as session ids under unusual names, by what they do.
 
-A page that is the same under two values of a parameter, apart from the parameter itself, speaks for leaving
-it out on its host, and one that differs speaks against it. It takes several pages and several values: an
-error page is the same for all numbers of articles, and `page=1` is often the same as none.
+A page that is the same under three values of a parameter, apart from the parameter itself, speaks for
+leaving it out on its host, and one that differs speaks against it. It takes several pages: an error page is
+the same for all numbers of articles, even if it names its path. And the parameter must be in their links, as
+one is that makes many URLs of a page; an error page or an empty search has no reason to pass it on.
 
-Layout: the value and the body of the first page seen for each URL without one of its parameters, and what
+Layout: the values and the body of the first page seen for each URL without one of its parameters, and what
 speaks for and against each parameter of a host. Of both only the latest `most` are kept.
 """
 
@@ -17,31 +18,27 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from rdfaspider.urls.hosts import host
+from rdfaspider.urls.sessions import DRAWN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     Thing = TypeVar("Thing")
 
-_FEWEST = 3  # pages that were the same, and values, from which on a parameter is left out
+_FEWEST = 3  # pages that were the same, and values of each, from which on a parameter is left out
 _WEIGHT = 4  # such pages that one which differs outweighs
 _PARAMETERS = 8  # of a page that are looked at
 _LARGEST = 1 << 20  # bytes of such a page
-_LONG = 8  # characters of a value that stands for itself wherever it is
 
 
 @dataclass(slots=True)
 class _Evidence:
     same: set[int] = field(default_factory=set)
-    values: set[str] = field(default_factory=set)
     others: int = 0
 
     @property
     def suffices(self) -> bool:
-        return (
-            min(len(self.same), len(self.values)) >= _FEWEST
-            and len(self.same) > _WEIGHT * self.others
-        )
+        return len(self.same) >= max(_FEWEST, _WEIGHT * self.others + 1)
 
 
 class IdleParameters:
@@ -49,10 +46,10 @@ class IdleParameters:
 
     def __init__(self, most: int = 20_000) -> None:
         self._most = most
-        self._first: OrderedDict[tuple[str, str], tuple[str, int]] = OrderedDict()
+        self._first: OrderedDict[tuple[str, str], tuple[list[str], int]] = OrderedDict()
         self._evidence: OrderedDict[tuple[str, str], _Evidence] = OrderedDict()
 
-    def learn(self, url: str, links: Iterable[str], body: bytes) -> list[str]:
+    def learn(self, url: str, links: Sequence[str], body: bytes) -> list[str]:
         """Return the parameters that turn out to be idle on the host of a page."""
         if len(body) > _LARGEST:
             return []
@@ -66,14 +63,18 @@ class IdleParameters:
             if evidence.others >= _FEWEST:
                 continue
             value = own.get(name, "")
-            here = value, hash(_without(name, value, body))
-            before = self._kept(self._first, (f"{path}?{_rest(query, name)}", name), here)
-            if value != before[0]:
-                if here[1] == before[1]:
-                    evidence.same.add(here[1])
-                    evidence.values |= {value, before[0]} - {""}
-                else:
-                    evidence.others += 1
+            rest = _without(name, value, body)
+            key = f"{path}?{_rest(query, name)}", name
+            values, first = self._kept(self._first, key, ([value], hash(rest)))
+            if value in values:
+                continue
+            if hash(rest) != first:
+                evidence.others += 1
+                continue
+            if len(values) < _FEWEST:
+                values.append(value)
+            if len(values) == _FEWEST and _has(links, name):
+                evidence.same.add(hash(rest.replace(path[path.index("/", 8) :].encode(), b"")))
                 if evidence.suffices:
                     found.append(name)
         return found
@@ -98,6 +99,11 @@ def _rest(query: str, name: str) -> str:
     return "&".join(part for part in query.split("&") if part.partition("=")[0] != name)
 
 
+def _has(links: Iterable[str], name: str) -> bool:
+    """Tell whether one of the links of a page has a parameter."""
+    return any(f"?{name}=" in link or f"&{name}=" in link for link in links)
+
+
 def _without(name: str, value: str, body: bytes) -> bytes:
     """Return the body of a page without a parameter of its URL and links."""
     body = body.replace(b"&amp;", b"&")
@@ -105,4 +111,4 @@ def _without(name: str, value: str, body: bytes) -> bytes:
         start = joint + name.encode() + b"="
         if start in body:
             body = re.sub(re.escape(start) + rb"[^&\"'<>\s#;]*", b"", body)
-    return body.replace(value.encode(), b"") if len(value) >= _LONG else body
+    return body.replace(value.encode(), b"") if DRAWN.fullmatch(value) else body

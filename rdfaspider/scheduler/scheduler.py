@@ -421,7 +421,8 @@ class Scheduler(BaseScheduler):
                 self._outcomes.deny(taken, "excluded")
                 continue
             wanted = self.spider.filters.without_idle(taken.url)
-            if wanted != taken.url and taken.visit is None:
+            # A redirect may lead to a page with the parameter because the server wants one.
+            if wanted != taken.url and taken.visit is None and not taken.hops:
                 self.frontier.put([wanted], taken.depth)
                 self._outcomes.deny(taken, "parameter")
                 continue

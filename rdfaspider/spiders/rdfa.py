@@ -179,7 +179,7 @@ class RdfaSpider(Spider):
         if kind != self.scope.kind:
             self.scope = Scope(kind, self.seeds.urls)
         self.scope.members.update(known["scope"])
-        for idle in known.get("parameters", ()):
+        for idle in known.get("parameters", ()) if self._drops_sessions else ():
             self.filters.drop(idle)
         if self._trusts_memory:
             self._allow(known.get("servers", ()))
@@ -280,6 +280,9 @@ class RdfaSpider(Spider):
         places: list[int] = []
         # One by one, because after the most that may be followed no other is looked at.
         for place, (url, reason) in enumerate(map(self._judged, page.links)):
+            if page.reason == "redirect" and url == self._admitted(page.url)[0]:
+                # The server wants what cleaning drops, such as a session id.
+                url = page.links[place]
             if reason and not (
                 (may_leave and reason == "scope")
                 # The crawl already visits the host of this page.

@@ -21,7 +21,7 @@ _POSSIBLE: Final = frozenset(
     }
 )
 
-_DRAWN: Final = re.compile(
+DRAWN: Final = re.compile(
     r"(?=[0-9]*[A-Za-z])(?=[A-Za-z]*[0-9])(?:[0-9A-Za-z]{16,}|[0-9A-Fa-f]{8,})"
     r"|[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
 )
@@ -65,5 +65,5 @@ def _is_session(parameter: str) -> bool:
     name, _, value = parameter.partition("=")
     name = name.lower()
     if name in _POSSIBLE:
-        return _DRAWN.fullmatch(value) is not None
+        return DRAWN.fullmatch(value) is not None
     return name in _CERTAIN or name.startswith(_CERTAIN_PREFIX)
