@@ -4,10 +4,9 @@
 what waits there, in batches, for as long as it takes: the store may be down for hours. A batch that the
 store refuses is halved until the page at fault is alone; that page is kept as refused, with the store's
 words. Some servers answer 500 to a page that they cannot take. Such a batch is halved too, if the store takes
-a test update after it; a page alone must fail three times. After three such pages in a row the outbox waits
-as for an outage: a store that is nearly full takes the test, but no page. A batch leaves the database when
-the store has taken it. If the process dies in between, it is sent again, which changes nothing, because a
-page replaces its graph as a whole.
+a test update after it; a page alone must fail three times. A batch leaves the database when the store has
+taken it. If the process dies in between, it is sent again, which changes nothing, because a page replaces
+its graph as a whole.
 
 This holds as long as the store itself survives. A disk store of RDF4J does not when its server is killed
 during a write: statements of an old version remain, or every request fails from then on (docs/results.md
@@ -43,10 +42,9 @@ _LONGEST_PAUSE = 60.0
 # Labels of failures in which the server, or the one behind a gateway, died during a write.
 _DEATHS = ("interrupted", "502")
 
-# A status that blames the server or the data, how often a page may cause it, and how many pages in a row.
+# A status that blames the server or the data, and how often a page may cause it.
 _ERROR = 500
 _MAX_ERRORS = 3
-_MAX_PAGES = 3
 
 
 @runtime_checkable
@@ -87,7 +85,6 @@ class Outbox(Sink):
         self._failures = 0
         self._suspects = 0
         self._errors: dict[int, int] = {}  # of the page that failed last, by its number
-        self._aside = 0  # pages set aside for errors since the store took one
         self._is_ready = False
         self._arrived = threading.Condition()
         self._closing = threading.Event()
@@ -246,7 +243,6 @@ class Outbox(Sink):
             self._failed(entries, error)
             return
         self.database.remove(entries)
-        self._aside = 0
         self._suspects = max(0, self._suspects - len(entries))
         if self._failures:
             logger.info("The store takes pages again.")
@@ -272,10 +268,9 @@ class Outbox(Sink):
         number = entries[0].number
         if len(entries) == 1:
             self._errors = {number: self._errors.get(number, 0) + 1}
-            if self._errors[number] < _MAX_ERRORS or self._aside >= _MAX_PAGES:
+            if self._errors[number] < _MAX_ERRORS:
                 self._back_off(error, error.label)
                 return
-            self._aside += 1
         self._refused(entries, Refused(_ERROR, error.words))
 
     def _takes_test(self) -> bool:
