@@ -62,8 +62,12 @@ class Wanted(NamedTuple):
     @property
     def headers(self) -> tuple[tuple[bytes, bytes], ...]:
         """Return the headers as they are sent."""
-        pairs = [line.rstrip(b";").partition(b": ") for line in self.lines if line[-1:] != b":"]
-        return tuple((name, value) for name, _, value in pairs)
+        pairs = []
+        for line in self.lines:
+            name, is_full, value = line.partition(b": ")
+            if is_full or line.endswith(b";"):  # else it says that a header is not sent
+                pairs.append((name if is_full else line[:-1], value))
+        return tuple(pairs)
 
 
 def wanted(request: Request) -> Wanted:
@@ -150,6 +154,8 @@ def _origin(text: str) -> tuple[str, Server, bytes, bytes]:
     parts = urlsplit(text)
     host, default = parts.hostname or "", _PORTS.get(parts.scheme, 1080)
     port = parts.port or default
+    if "%" in host and ":" not in host:  # libcurl would decode it, behind the guard's back
+        raise ValueError(f"{host} is no name of a host.")
     # The dot of the root is part of the name, but servers and certificates are named without.
     named = host.rstrip(".")
     header = _bracketed(named)

@@ -55,6 +55,20 @@ def test_the_host_comes_first_and_headers_as_given(sent: Sent) -> None:
     )
 
 
+def test_the_archive_has_the_headers_as_sent(sent: Sent) -> None:
+    headers = {"Accept": "text/html;", "X-A": "see:", "X-Empty": ""}
+    lines = sent("http://example.org/", headers=headers).split(b"\r\n")
+    assert lines[2:5] == [b"Accept: text/html;", b"X-A: see:", b"X-Empty:"]
+    told = wanted(Request("http://example.org/", headers=headers)).headers
+    assert told[1:] == ((b"Accept", b"text/html;"), (b"X-A", b"see:"), (b"X-Empty", b""))
+
+
+def test_a_host_that_would_be_decoded_is_refused() -> None:
+    """By a proxy, this would be an address of the network that the guard has not seen."""
+    with pytest.raises(ValueError, match="no name of a host"):
+        wanted(Request("http://%31%32%37.0.0.1/", meta={"proxy": "http://127.0.0.1:3128"}))
+
+
 def test_a_body_has_a_length(sent: Sent) -> None:
     assert sent("http://example.org/", method="POST", body=b"a=b") == (
         b"POST / HTTP/1.1\r\nHost: example.org\r\nContent-Length: 3\r\n\r\na=b"
