@@ -92,7 +92,7 @@ class Client:
         self._transfers: dict[pycurl.Curl, Transfer] = {}
         self._idle: list[pycurl.Curl] = []
         self._watched: dict[int, int] = {}
-        self._kept: dict[Place, int] = {}  # the socket of a connection by its place on this machine
+        self._kept: dict[Place, int] = {}  # the socket of a connection by its ends
         self._timer: asyncio.Handle | None = None
 
     async def carry_out(self, transfer: Transfer) -> None:

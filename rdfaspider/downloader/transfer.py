@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from rdfaspider.resolver.addresses import Address
 
 
-# An address and a port of this machine.
-Place = tuple[str, int]
+# The two ends of a connection: address and port of this machine, and of the other.
+Place = tuple[str, int, str, int]
 
 
 class Enough(Exception):
@@ -63,7 +63,7 @@ class Transfer:
         self.body: list[bytes] = []
         self.size = 0
         self.sent_at = 0.0  # a time of the loop
-        self.place: Place = ("", 0)  # where the connection is on this machine
+        self.place: Place = ("", 0, "", 0)
         self.needs_connection = False  # a new one, as that which was kept cannot be used
         # For each server its entry in libcurl's cache, which a plus lets expire, and its addresses by text.
         self._found: list[tuple[str, dict[str, Address]]] = []
@@ -120,7 +120,7 @@ class Transfer:
         return not self._lines or not self._lines[0].startswith(b"HTTP/2")
 
     def prepare(self, curl: pycurl.Curl, is_usable: Callable[[Place], bool]) -> None:
-        """Tell libcurl all of the request; `is_usable` knows of a kept connection by its place here."""
+        """Tell libcurl all of the request; `is_usable` knows of a kept connection by its ends."""
         self._curl = curl
         self._is_usable = is_usable
         setopt = curl.setopt
@@ -220,7 +220,7 @@ class Transfer:
 
         libcurl would send it again if its server hangs up on a connection that was kept.
         """
-        self.place = own_address, own_port
+        self.place = own_address, own_port, address, port
         if self.sent_at:
             self._error = DownloadFailedError(HUNG_UP)
             return pycurl.PREREQFUNC_ABORT
