@@ -117,7 +117,7 @@ class Transfer:
     @property
     def is_alone(self) -> bool:
         """Return whether its connection serves one request at a time."""
-        return not self._lines or not self._lines[0].startswith(b"HTTP/2")
+        return bool(self._lines) and self._lines[0].startswith(b"HTTP/1")
 
     def prepare(self, curl: pycurl.Curl, is_usable: Callable[[Place], bool]) -> None:
         """Tell libcurl all of the request; `is_usable` knows of a kept connection by its ends."""
@@ -127,7 +127,7 @@ class Transfer:
         setopt(pycurl.URL, self.wanted.url.encode())
         setopt(pycurl.HTTPHEADER, self.wanted.lines)
         setopt(pycurl.RESOLVE, [entry for entry, _ in self._found])
-        setopt(pycurl.HEADERFUNCTION, self._lines.append)
+        setopt(pycurl.HEADERFUNCTION, self._take_line)
         setopt(pycurl.WRITEFUNCTION, self._take)
         setopt(pycurl.PREREQFUNCTION, self._send)
         setopt(pycurl.OPENSOCKETFUNCTION, self._open)
@@ -146,11 +146,6 @@ class Transfer:
         """Take note that libcurl is done."""
         if self._done.done():  # its time was over at the same moment, or it was given up
             return
-        if self._error is None and self.head is None:
-            try:
-                self._read_head()
-            except Exception as error:
-                self._error = error
         if self._error is None and (code or self.head is None):
             self._error = failure_of(self, self._curl, code, words)
         if self._error is None or isinstance(self._error, Enough):
@@ -169,7 +164,7 @@ class Transfer:
         late: type[Exception]
         if not self.sent_at:
             end, late = self._began + timeouts.connect, ConnectTimeoutError
-        elif self.head is None and not self._is_head_complete():
+        elif self.head is None:
             end, late = self.sent_at + timeouts.head, FirstByteTimeoutError
         else:
             end, late = last, DownloadTimeoutError
@@ -179,12 +174,6 @@ class Transfer:
             self._alarm = self._loop.call_at(end, self._check_time)
         else:
             self.fail(late(f"No answer of {self.wanted.url} in time."))
-
-    def _is_head_complete(self) -> bool:
-        try:
-            return head_of(self._lines) is not None
-        except DownloadFailedError:
-            return True
 
     # --- for libcurl ---
 
@@ -232,18 +221,26 @@ class Transfer:
         self.address = self._admitted(address) or ip_address(address)
         return pycurl.PREREQFUNC_OK
 
-    def _take(self, data: bytes) -> int | None:
+    def _take_line(self, line: bytes) -> int | None:
+        if self.head is not None:  # a trailer
+            return None
+        self._lines.append(line)
+        if line.strip():
+            return None
         try:
-            if self.head is None:
-                self._read_head()
-            return self.piece_came(data)
+            self.head = head_of(self._lines)
+            if self.head is not None:
+                self.head_came()
+                if self.head.status == 101:  # what follows is another protocol
+                    raise Enough
+            return None
         except Exception as error:
             self._error = error
             return 0
 
-    def _read_head(self) -> None:
-        self.head = head_of(self._lines)
-        if self.head is not None:
-            self.head_came()
-            if self.head.status == 101:  # what follows is another protocol
-                raise Enough
+    def _take(self, data: bytes) -> int | None:
+        try:
+            return self.piece_came(data)
+        except Exception as error:
+            self._error = error
+            return 0

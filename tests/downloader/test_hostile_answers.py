@@ -410,6 +410,26 @@ def test_a_signal_can_stop_a_download(fetching: Open, signal: object, length: in
     run(main())
 
 
+@pytest.mark.parametrize(
+    "head", [OK + b"Content-Length: 5\r\n\r\n", b"HTTP/1.1 101 Go\r\nUpgrade: websocket\r\n\r\n"]
+)
+def test_a_head_is_read_before_a_body_comes(fetching: Open, head: bytes) -> None:
+    async def talk(client: Client) -> None:
+        await client.read_request()
+        await client.send(head)
+        await asyncio.sleep(30)
+
+    def stop() -> None:
+        raise StopDownload(fail=False)
+
+    async def main() -> str:
+        async with serving(talk) as server, fetching() as fetch:
+            fetch.crawler.signals.connect(stop, signals.headers_received)
+            return await outcome(fetch, f"{server.origin}/", seconds=3)
+
+    assert run(main()) == ""
+
+
 def test_a_body_that_nobody_reads_is_held_back_until_its_time_is_over(fetching: Open) -> None:
     """A download that waits for memory does not read, and may be late by then."""
     taken = 0

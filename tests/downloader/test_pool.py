@@ -367,7 +367,8 @@ def test_an_answer_at_the_moment_when_its_time_is_over_is_late() -> None:
     async def main() -> None:
         transfer = Transfer(wanted(Request("http://site.example/")), Timeouts(5, 5, 5))
         transfer.fail(DownloadTimeoutError())
-        transfer._lines = [b"HTTP/1.1 200 OK\r\n", b"\r\n"]
+        transfer._take_line(b"HTTP/1.1 200 OK\r\n")
+        transfer._take_line(b"\r\n")
         transfer.finish(0, "")
         with pytest.raises(DownloadTimeoutError):
             await transfer.finished()
