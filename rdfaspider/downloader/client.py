@@ -9,6 +9,7 @@ import ssl
 from typing import TYPE_CHECKING, Any
 
 import pycurl  # type: ignore[import-untyped]
+from scrapy.exceptions import DownloadFailedError
 
 if TYPE_CHECKING:
     from rdfaspider.downloader.transfer import Place, Transfer
@@ -94,9 +95,12 @@ class Client:
         self._watched: dict[int, int] = {}
         self._kept: dict[Place, int] = {}  # the socket of a connection by its ends
         self._timer: asyncio.Handle | None = None
+        self._is_closed = False
 
     async def carry_out(self, transfer: Transfer) -> None:
         """Send a request and wait for its answer; raise what prevents that."""
+        if self._is_closed:
+            raise DownloadFailedError("the downloader is closed")
         is_special = bool(transfer.wanted.options)
         curl = self._idle.pop() if self._idle and not is_special else self._new_handle()
         try:
@@ -119,8 +123,10 @@ class Client:
 
     def close(self) -> None:
         """Close all connections."""
-        for curl in self._transfers:
+        self._is_closed = True
+        for curl, transfer in self._transfers.items():
             self._multi.remove_handle(curl)
+            transfer.fail(DownloadFailedError("the downloader is closed"))
         self._transfers.clear()
         self._multi.close()
         if self._timer is not None:

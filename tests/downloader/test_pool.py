@@ -128,6 +128,24 @@ def test_a_download_that_is_given_up_closes_its_connection(fetching: Open) -> No
     run(main())
 
 
+def test_a_handler_that_is_closed_fails_its_downloads(fetching: Open) -> None:
+    async def talk(client: Client) -> None:
+        await client.read_request()
+        await client.send(PAGE[:-1])
+        await asyncio.sleep(5)
+
+    async def main() -> None:
+        async with serving(talk) as server, fetching() as fetch:
+            download = asyncio.ensure_future(fetch(f"{server.origin}/", seconds=2))
+            await asyncio.sleep(0.2)
+            await fetch.handler.close()
+            for each in (download, fetch(f"{server.origin}/")):
+                with pytest.raises(DownloadFailedError, match="the downloader is closed"):
+                    await each
+
+    run(main())
+
+
 def test_connections_may_share_a_port_of_this_machine(
     fetching: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
