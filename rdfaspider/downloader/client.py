@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import resource
 import select
+import socket
 import ssl
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pycurl  # type: ignore[import-untyped]
@@ -192,7 +194,13 @@ class Client:
         if transfer is None:
             return
         if not code and transfer.is_alone:
-            self._kept[transfer.place] = curl.getinfo(pycurl.ACTIVESOCKET)
+            self._kept[transfer.place] = kept = curl.getinfo(pycurl.ACTIVESOCKET)
+            if kept >= 0 and transfer.wanted.url.startswith("https:"):
+                # Bytes that follow may have been read already, and then poll does not show them.
+                used = socket.socket(fileno=kept)
+                with suppress(OSError):
+                    used.shutdown(socket.SHUT_RDWR)
+                used.detach()  # libcurl closes it
             if len(self._kept) > 4 * _MAX_IDLE:
                 del self._kept[next(iter(self._kept))]
         self._multi.remove_handle(curl)
@@ -207,6 +215,8 @@ class Client:
 
         libcurl looks only once in a second.
         """
+        if any(each.place == place and each.is_alone for each in self._transfers.values()):
+            return False  # that answer is complete, and not looked at yet
         kept = self._kept.pop(place, -1)
         if kept < 0:
             return True

@@ -172,8 +172,9 @@ def test_pages_by_tls(
     assert result.returncode == 0, result.stderr
     items = [json.loads(line) for line in (tmp_path / "items.jl").read_text().splitlines()]
     assert {item["title"] for item in items} == {f"Page {path}" for path in ("/", *PATHS)}
-    assert len(connections) == 1
-    assert asked == ([f"CONNECT {origin.removeprefix('https://')}"] if is_proxied else [])
+    assert len(connections) == 7, "robots.txt and six pages"
+    connect = f"CONNECT {origin.removeprefix('https://')}"
+    assert asked == ([connect] * 7 if is_proxied else [])
 
 
 @pytest.mark.parametrize("is_trusted", [False, True])

@@ -23,11 +23,14 @@ from rdfaspider.downloader.failures import FirstByteTimeoutError
 from tests.downloader.conftest import Client, run, serving
 
 if TYPE_CHECKING:
+    import ssl
+
     from tests.downloader.conftest import Open
 
 OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 PAGE = b"Content-Length: 5\r\n\r\nhello"
+STRAY = OK + PAGE.replace(b"hello", b"stray")
 HINTS = b"HTTP/1.1 103 Hints\r\nLink: </a>\r\n\r\n"
 
 READ = "hello"
@@ -277,26 +280,50 @@ def test_what_came_of_a_cut_body_is_kept_where_that_is_wanted(fetching: Open) ->
 
 @pytest.mark.parametrize(
     "first",
-    [
-        OK + PAGE + OK + PAGE.replace(b"hello", b"stray"),
-        CHUNKED + b"5\r\nhello\r\n0\r\n\r\n" + OK + PAGE.replace(b"hello", b"stray"),
-        b"HTTP/1.1 304 No\r\n\r\n" + OK + PAGE.replace(b"hello", b"stray"),
-    ],
+    [OK + PAGE, CHUNKED + b"5\r\nhello\r\n0\r\n\r\n", b"HTTP/1.1 304 No\r\n\r\n"],
     ids=["length", "chunks", "304"],
 )
-def test_more_than_an_answer_is_never_the_next_one(fetching: Open, first: bytes) -> None:
+@pytest.mark.parametrize("stray", [STRAY, b"</html>\n"], ids=["answer", "rest"])
+@pytest.mark.parametrize("is_tls", [False, True], ids=["plain", "TLS"])
+def test_more_than_an_answer_is_never_the_next_one(
+    fetching: Open, tls: ssl.SSLContext, first: bytes, stray: bytes, is_tls: bool
+) -> None:
     """A response that is split in two by its own server, or by somebody before it."""
 
     async def talk(client: Client) -> None:
         while request := await client.read_request():
-            await client.send(first if b"GET /first" in request else OK + PAGE)
+            client.writer.write(first if b"GET /first" in request else OK + PAGE)
+            await client.send(stray)  # a record of its own by TLS
 
     async def main() -> None:
-        async with serving(talk) as server, fetching() as fetch:
+        options = {"ssl": tls} if is_tls else {}
+        async with serving(talk, **options) as server, fetching() as fetch:
             await outcome(fetch, f"{server.origin}/first")
             assert await outcome(fetch, f"{server.origin}/second") == READ
             if b"chunked" not in first:  # what is after the last chunk is dropped
                 assert len(server.clients) == 2, "the first connection is not used again"
+
+    run(main())
+
+
+@pytest.mark.parametrize("is_tls", [False, True], ids=["plain", "TLS"])
+def test_an_answer_is_of_its_own_request_among_many(
+    fetching: Open, tls: ssl.SSLContext, is_tls: bool
+) -> None:
+    async def talk(client: Client) -> None:
+        while request := await client.read_request():
+            client.writer.write(OK + PAGE.replace(b"hello", request[5:10]))
+            await client.send(STRAY)
+
+    async def main() -> None:
+        options = {"ssl": tls} if is_tls else {}
+        async with serving(talk, **options) as server, fetching() as fetch:
+
+            async def some(first: int) -> None:
+                for path in map(str, range(first, first + 10)):
+                    assert await outcome(fetch, f"{server.origin}/{path}") == path
+
+            await asyncio.gather(*map(some, range(10_000, 10_100, 10)))
 
     run(main())
 
