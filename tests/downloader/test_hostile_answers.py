@@ -296,7 +296,7 @@ def test_more_than_an_answer_is_never_the_next_one(
             await client.send(stray)  # a record of its own by TLS
 
     async def main() -> None:
-        options = {"ssl": tls} if is_tls else {}
+        options: dict[str, Any] = {"ssl": tls} if is_tls else {}
         async with serving(talk, **options) as server, fetching() as fetch:
             await outcome(fetch, f"{server.origin}/first")
             assert await outcome(fetch, f"{server.origin}/second") == READ
@@ -316,7 +316,7 @@ def test_an_answer_is_of_its_own_request_among_many(
             await client.send(STRAY)
 
     async def main() -> None:
-        options = {"ssl": tls} if is_tls else {}
+        options: dict[str, Any] = {"ssl": tls} if is_tls else {}
         async with serving(talk, **options) as server, fetching() as fetch:
 
             async def some(first: int) -> None:
