@@ -308,7 +308,7 @@ KNOWN = (
         (["--host", "http://site.test/"], "http://site.test/ is not a host"),
         (["--type", "Person"], "Person is not an IRI"),
         (["--construct", "SELECT * { ?s ?p ?o }"], "--construct needs a CONSTRUCT"),
-        (["--construct", "CONSTRUCT nonsense {}"], "error at 1:"),
+        (["--construct", "CONSTRUCT nonsense {}"], "wrong in line 1,"),
         (["--construct", "CONSTRUCT {} {}", "--host", "a.test"], "--host and --construct cannot"),
         (["--host", "a.test", "--outbox"], "--host is about the store and cannot go with --outbox"),
         (["--aside", "--format", "turtle"], "as N-Quads only"),

@@ -84,10 +84,10 @@ def test_every_number_is_that_of_one_url(tmp_path: Path, shards: int) -> None:
 @pytest.mark.parametrize(
     ("prefix", "rows"),
     [
-        ("test", ["5 1 1 2 1 http://a.test/", "1 1 0 0 0 http://b.test/"]),
-        ("a.test", ["5 1 1 2 1 http://a.test/"]),
+        ("test", ["5 2 1 1 1 http://a.test/", "1 0 0 1 0 http://b.test/"]),
+        ("a.test", ["5 2 1 1 1 http://a.test/"]),
         ("a.tes", []),
-        ("HTTP://b.test", ["1 1 0 0 0 http://b.test/"]),
+        ("HTTP://b.test", ["1 0 0 1 0 http://b.test/"]),
         ("http://a.test/", []),
         ("nowhere.test", []),
     ],
