@@ -204,7 +204,8 @@ class Client:
             if len(self._kept) > 4 * _MAX_IDLE:
                 del self._kept[next(iter(self._kept))]
         self._multi.remove_handle(curl)
-        if transfer.needs_connection and not transfer.sent_at:
+        is_unsent = transfer.needs_connection and not transfer.sent_at
+        if is_unsent and code == pycurl.E_ABORTED_BY_CALLBACK:
             curl.setopt(pycurl.FRESH_CONNECT, 1)
             self._begin(curl, transfer)
         else:

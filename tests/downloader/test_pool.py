@@ -146,6 +146,19 @@ def test_a_handler_that_is_closed_fails_its_downloads(fetching: Open) -> None:
     run(main())
 
 
+def test_a_server_that_is_gone_refuses_where_a_connection_was_kept(fetching: Open) -> None:
+    async def main() -> None:
+        async with fetching() as fetch:
+            async with serving(plainly) as server:
+                await fetch(f"{server.origin}/")
+                server.clients[0].writer.close()
+            await asyncio.sleep(0.05)
+            with pytest.raises(DownloadConnectionRefusedError):
+                await fetch(f"{server.origin}/", seconds=2)
+
+    run(main())
+
+
 def test_connections_may_share_a_port_of_this_machine(
     fetching: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
