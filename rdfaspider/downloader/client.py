@@ -205,7 +205,9 @@ class Client:
                 del self._kept[next(iter(self._kept))]
         self._multi.remove_handle(curl)
         is_unsent = transfer.needs_connection and not transfer.sent_at
-        if is_unsent and code == pycurl.E_ABORTED_BY_CALLBACK:
+        is_broken = code == pycurl.E_HTTP2 and transfer.sent_at and transfer.may_send()
+        if is_broken or (is_unsent and code == pycurl.E_ABORTED_BY_CALLBACK):
+            transfer.needs_connection, transfer.sent_at = True, 0.0
             curl.setopt(pycurl.FRESH_CONNECT, 1)
             self._begin(curl, transfer)
         else:

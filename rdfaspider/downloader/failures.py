@@ -80,7 +80,7 @@ def failure_of(transfer: Transfer, curl: pycurl.Curl, code: int, words: str) -> 
     before, in the handshake of TLS       TlsError
     before, in any other way              DownloadConnectionRefusedError
     """
-    words = _WORDS.get(code) or words.rstrip(".")
+    words = _WORDS.get(code) or words.rstrip(".") or HUNG_UP
     number = curl.getinfo(pycurl.OS_ERRNO)
     cause = OSError(number, os.strerror(number)) if number else None
     if transfer.head is not None:

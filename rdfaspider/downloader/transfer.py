@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 Place = tuple[str, int, str, int]
 
 
+# How often a request is sent if its server refuses it by HTTP/2.
+_MAX_SENDINGS = 3
+
+
 class Enough(Exception):
     """No more of a body is wanted than has come."""
 
@@ -53,7 +57,7 @@ class Transfer:
     libcurl calls from inside of its own functions, where most of them may not be called again; what is raised
     there is kept, and ends the transfer.
     Invariant: a socket is opened to addresses that the guard admitted for this request, and to no other. The
-    request is sent once.
+    request is sent once by HTTP/1.1.
     """
 
     def __init__(self, wanted: Wanted, timeouts: Timeouts) -> None:
@@ -69,6 +73,7 @@ class Transfer:
         self._found: list[tuple[str, dict[str, Address]]] = []
         self._timeouts = timeouts
         self._lines: list[bytes] = []
+        self._sendings = 0
         self._error: Exception | None = None
         self._curl: pycurl.Curl = None
         self._loop = asyncio.get_running_loop()
@@ -134,6 +139,19 @@ class Transfer:
         for option, value in self.wanted.options:
             setopt(option, value)
 
+    def may_send(self) -> bool:
+        """Return whether the request was not sent yet, or may be sent again.
+
+        A server may refuse it by HTTP/2, as it does with those that come while it closes a connection.
+        libcurl sends it again then, and if a kept connection breaks, which is by TLS always one of HTTP/2.
+        """
+        if not self._sendings:
+            return True
+        wanted = self.wanted
+        is_safe = pycurl.CUSTOMREQUEST not in dict(wanted.options)  # GET or HEAD
+        is_http_2 = wanted.url.startswith("https:") and not self._lines
+        return is_safe and is_http_2 and self._sendings < _MAX_SENDINGS
+
     async def finished(self) -> None:
         """Wait until the answer is complete; raise what has prevented that."""
         self._alarm = self._loop.call_at(self._began + min(self._timeouts), self._check_time)
@@ -180,7 +198,7 @@ class Transfer:
     def _open(self, purpose: int, address: Any) -> Any:
         family, kind, protocol, place = address
         try:
-            if self.sent_at:
+            if not self.may_send():
                 raise DownloadFailedError(HUNG_UP)
             if self._admitted(place[0]) is None:
                 raise DownloadFailedError(f"{place[0]} is no address of {self.wanted.url}.")
@@ -205,19 +223,18 @@ class Transfer:
         return None
 
     def _send(self, address: str, own_address: str, port: int, own_port: int) -> Any:
-        """Let the request be sent over a connection, once.
-
-        libcurl would send it again if its server hangs up on a connection that was kept.
-        """
+        """Let the request be sent over a connection, if it may be."""
         self.place = own_address, own_port, address, port
-        if self.sent_at:
+        if not self.may_send():
             self._error = DownloadFailedError(HUNG_UP)
             return pycurl.PREREQFUNC_ABORT
         if not self._is_usable(self.place):
             self.needs_connection = True
+            self.sent_at = 0.0
             return pycurl.PREREQFUNC_ABORT
         self._error = None  # of an address that was tried before
         self.sent_at = self._loop.time()
+        self._sendings += 1
         self.address = self._admitted(address) or ip_address(address)
         return pycurl.PREREQFUNC_OK
 

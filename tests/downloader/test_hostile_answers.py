@@ -369,16 +369,19 @@ def test_an_answer_may_come_before_the_request_was_sent(fetching: Open) -> None:
     run(main())
 
 
-def test_a_server_that_hangs_up_is_not_asked_again(fetching: Open) -> None:
+@pytest.mark.parametrize("is_tls", [False, True], ids=["plain", "TLS"])
+def test_a_server_that_hangs_up_is_not_asked_again(
+    fetching: Open, tls: ssl.SSLContext, is_tls: bool
+) -> None:
     """Neither at first nor over a kept connection: the frontier decides when to try again."""
 
     async def talk(client: Client) -> None:
-        await client.read_request()
-        await client.send(OK + PAGE)
-        await client.read_request()
+        while b"GET /1" in await client.read_request():
+            await client.send(OK + PAGE)
 
     async def main() -> None:
-        async with serving(talk) as server, fetching() as fetch:
+        options: dict[str, Any] = {"ssl": tls} if is_tls else {}
+        async with serving(talk, **options) as server, fetching() as fetch:
             assert await outcome(fetch, f"{server.origin}/1") == READ
             assert await outcome(fetch, f"{server.origin}/2") == BROKEN
             assert len(server.requests) == 2

@@ -6,19 +6,21 @@ import asyncio
 import gzip
 import shutil
 import socket
+import ssl
+import struct
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from scrapy.exceptions import DownloadCancelledError
+from scrapy.exceptions import DownloadCancelledError, DownloadFailedError
 
 from rdfaspider.archive.warc.reader import files_of
 from rdfaspider.downloader.failures import CertificateError
 from tests.archive.judges import validate_by_fastwarc
-from tests.downloader.conftest import run
+from tests.downloader.conftest import Client, run, serving
 
 if TYPE_CHECKING:
     from tests.conftest import Scrapy
@@ -139,6 +141,93 @@ def test_a_certificate_is_valid_where_that_is_demanded(fetching: Open, nginx: Ng
 
     run(main())
     assert not nginx.log
+
+
+GOAWAY, RST_STREAM, SETTINGS, HEADERS = 7, 3, 4, 1
+REFUSED_STREAM, HTTP_1_1_REQUIRED = 7, 13
+
+
+def frame(kind: int, flags: int, stream: int, data: bytes = b"") -> bytes:
+    return struct.pack(">I", len(data))[1:] + struct.pack(">BBI", kind, flags, stream) + data
+
+
+# What a server sends on a connection instead of an answer, None to hang up.
+REFUSALS: dict[str, Callable[[int], bytes]] = {
+    "refused": lambda stream: frame(RST_STREAM, 0, stream, struct.pack(">I", REFUSED_STREAM)),
+    "1.1": lambda stream: frame(RST_STREAM, 0, stream, struct.pack(">I", HTTP_1_1_REQUIRED)),
+    "going away": lambda stream: frame(GOAWAY, 0, 0, struct.pack(">II", max(stream - 2, 0), 0)),
+    "hung up": lambda stream: b"",
+}
+
+
+@pytest.fixture
+def refusing(certificate: Path) -> Callable[[str, int], Any]:
+    """Return what opens a server that answers the first request, and refuses some that follow."""
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate)
+    tls.set_alpn_protocols(["h2", "http/1.1"])
+
+    def opened(refusal: str, times: int) -> Any:
+        asked = 0
+
+        async def talk(client: Client) -> None:
+            nonlocal asked
+            if client.writer.get_extra_info("ssl_object").selected_alpn_protocol() != "h2":
+                while await client.read_request():
+                    await client.send(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+                return
+            await client.reader.readexactly(24)
+            await client.send(frame(SETTINGS, 0, 0))
+            while True:
+                head = await client.reader.readexactly(9)
+                await client.reader.readexactly(int.from_bytes(head[:3], "big"))
+                if head[3] != HEADERS:
+                    continue
+                client.requests.append(head)
+                asked += 1
+                stream = int.from_bytes(head[5:], "big")
+                if asked == 1 or asked > 1 + times:
+                    await client.send(frame(HEADERS, 5, stream, b"\x88"))  # 200, no body
+                    continue
+                await client.send(REFUSALS[refusal](stream))
+                if refusal in ("going away", "hung up"):
+                    return
+
+        async def until_the_end(client: Client) -> None:
+            with suppress(asyncio.IncompleteReadError):
+                await talk(client)
+
+        return serving(until_the_end, ssl=tls)
+
+    return opened
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+def test_a_request_that_is_refused_is_sent_again(
+    fetching: Open, refusing: Callable[[str, int], Any], refusal: str
+) -> None:
+    async def main() -> None:
+        async with refusing(refusal, 1) as server, fetching() as fetch:
+            for _ in range(3):
+                assert (await fetch(f"{server.origin}/", seconds=5)).status == 200
+            assert len(server.requests) == 4
+
+    run(main())
+
+
+@pytest.mark.parametrize(("method", "times"), [("GET", 3), ("HEAD", 3), ("POST", 1)])
+@pytest.mark.parametrize("refusal", ["refused", "going away", "hung up"])
+def test_a_request_is_sent_again_a_few_times_if_that_does_no_harm(
+    fetching: Open, refusing: Callable[[str, int], Any], refusal: str, method: str, times: int
+) -> None:
+    async def main() -> None:
+        async with refusing(refusal, 99) as server, fetching() as fetch:
+            await fetch(f"{server.origin}/")
+            with pytest.raises(DownloadFailedError, match="hangs up"):
+                await fetch(f"{server.origin}/", seconds=5, method=method)
+            assert len(server.requests) == 1 + times
+
+    run(main())
 
 
 def test_an_archive_says_by_which_protocol_a_page_came(
