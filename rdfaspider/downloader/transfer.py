@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Place = tuple[str, int, str, int]
 
 
-# How often a request is sent if its server refuses it by HTTP/2.
+# How often a request is sent if its server refuses it by HTTP/2, or a kept connection ends.
 _MAX_SENDINGS = 3
 
 
@@ -57,7 +57,7 @@ class Transfer:
     libcurl calls from inside of its own functions, where most of them may not be called again; what is raised
     there is kept, and ends the transfer.
     Invariant: a socket is opened to addresses that the guard admitted for this request, and to no other. The
-    request is sent once by HTTP/1.1.
+    request is sent once over a new connection by HTTP/1.1.
     """
 
     def __init__(self, wanted: Wanted, timeouts: Timeouts) -> None:
@@ -143,14 +143,13 @@ class Transfer:
         """Return whether the request was not sent yet, or may be sent again.
 
         A server may refuse it by HTTP/2, as it does with those that come while it closes a connection.
-        libcurl sends it again then, and if a kept connection breaks, which is by TLS always one of HTTP/2.
+        libcurl sends it again then, and if a kept connection ends without an answer: many servers end it just
+        after an answer.
         """
         if not self._sendings:
             return True
-        wanted = self.wanted
-        is_safe = pycurl.CUSTOMREQUEST not in dict(wanted.options)  # GET or HEAD
-        is_http_2 = wanted.url.startswith("https:") and not self._lines
-        return is_safe and is_http_2 and self._sendings < _MAX_SENDINGS
+        is_safe = pycurl.CUSTOMREQUEST not in dict(self.wanted.options)  # GET or HEAD
+        return is_safe and not self._lines and self._sendings < _MAX_SENDINGS
 
     async def finished(self) -> None:
         """Wait until the answer is complete; raise what has prevented that."""
