@@ -240,6 +240,6 @@ def test_two_jobs_do_not_write_to_one_embedded_store(host: str, tmp_path: Path) 
         # What a job says on its way out is in the log of scrapyd itself.
         log = (tmp_path / "scrapyd.log").read_text()
         assert "same/store is in use by another crawl" in log
-        assert "-s JOBDIR=DIRECTORY" in log
+        assert "-s STORE_URL=DIRECTORY" in log
         server.ask("cancel.json", project="rdfaspider", job="first")
         server.wait_for("first", "finished")

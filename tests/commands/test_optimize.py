@@ -147,7 +147,7 @@ def interrupted(
 def test_ctrl_c_does_not_wait_until_all_is_merged(tmp_path: Path) -> None:
     fill(tmp_path / "crawl" / "store")
     code, error = interrupted(tmp_path, ["-c", STUCK], lambda output: output.readline())
-    assert (code, error) == (130, "scrapy optimize: interrupted.\n")
+    assert (code, error) == (130, "rdfaspider optimize: interrupted.\n")
 
 
 def test_ctrl_c_harms_nothing(tmp_path: Path) -> None:

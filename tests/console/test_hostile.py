@@ -51,7 +51,7 @@ class Hostile(BaseHTTPRequestHandler):
             self._send(
                 200,
                 f'<html><head><title>{title}</title></head><body vocab="http://schema.org/"'
-                f' typeof="Thing"><p property="name" content="{literal}">x</p>{links}</body></html>',
+                f' typeof="Thing"><p property="name" content="{literal}">{literal}</p>{links}</body></html>',
                 "text/html; charset=utf-8",
             )
 

@@ -211,7 +211,7 @@ def test_a_killed_crawl_keeps_its_samples(crawl: Crawl, tmp_path: Path) -> None:
     assert len(killed) > 20
     assert samples[: len(killed)] == killed
     assert samples[len(killed)].run == 2
-    assert samples[len(killed)].pages == killed[-1].pages > 0
+    assert samples[len(killed)].pages >= killed[-1].pages > 0  # with those after the last sample
 
 
 @pytest.mark.parametrize(
