@@ -80,7 +80,6 @@ def test_a_url(scrapy: Scrapy) -> None:
         (["photo.png"], "photo.png is image/png, which is not read"),
         (["page.html", "--content-type", "turtle"], "page.html is turtle, which is not read"),
         (["large.html"], "large.html has more than 1,000,000 bytes (DOWNLOAD_MAXSIZE)."),
-        (["endless.html"], "endless.html takes more memory to read than a page may."),
         (["bomb.html.gz"], "bomb.html.gz has more than 1,000,000 bytes (DOWNLOAD_MAXSIZE)."),
         (["a\x1b[31m\u009b\u202eb"], r"a\x1b[31m\x9b\u202eb: No such file or directory."),
     ],
@@ -96,7 +95,6 @@ def test_bad_input_is_answered_by_a_sentence(
     (tmp_path / "page.html").write_text(PAGE)
     (tmp_path / "photo.png").write_bytes(b"\x89PNG")
     (tmp_path / "large.html").write_bytes(b"x" * 1_000_001)
-    (tmp_path / "endless.html").write_bytes(BOMB)
     (tmp_path / "empty.html").write_bytes(b"")
     (tmp_path / "empty.html.gz").write_bytes(gzip.compress(b""))
     (tmp_path / "torn.html.gz").write_bytes(gzip.compress(PAGE.encode())[:-9])
@@ -459,6 +457,13 @@ def test_what_pyrdfa3_cannot_read_has_an_exit_code_of_its_own(scrapy: Scrapy) ->
     deep = compared(scrapy, '<div property="schema:name">' * 1500)
     assert deep.returncode == 2, deep.stdout
     assert "pyRdfa3 cannot read http://a.test/ (RecursionError" in deep.stderr
+
+
+def test_an_endless_tree_is_answered_by_a_sentence(scrapy: Scrapy, tmp_path: Path) -> None:
+    (tmp_path / "endless.html").write_bytes(BOMB)
+    result = scrapy("extract", "endless.html")
+    assert result.returncode == 1
+    assert result.stderr.endswith("endless.html takes more memory to read than a page may.\n")
 
 
 def test_an_endless_tree_is_not_given_to_pyrdfa3(scrapy: Scrapy) -> None:

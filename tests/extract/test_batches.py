@@ -80,7 +80,7 @@ def test_pages_of_a_worker_that_fails_are_read_by_others(
 def test_more_workers_start_only_when_those_that_there_are_do_not_keep_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "_BEHIND", 0.1)
+    monkeypatch.setattr(module, "_BEHIND", 0.3)
     monkeypatch.setattr(module, "_BUSY", 0.01)  # this machine may be overloaded
     large = b"<p>" + b" " * module_of_batch._FEW_BYTES
 
