@@ -20,7 +20,7 @@ LAYERS = (
     ("report", "console"),
     ("scheduler", "downloader", "scraper", "middlewares", "pipelines", "extensions", "feeds"),
     ("resolver",),
-    ("settings",),
+    ("settings", "compat"),
     ("simulator", "service"),
     ("frontier", "site", "adapters", "search"),
     ("focus",),

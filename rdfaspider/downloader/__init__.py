@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy import signals
 from scrapy.core.downloader import Downloader as ScrapyDownloader
-from scrapy.exceptions import DownloadCancelledError, DownloadTimeoutError, IgnoreRequest
+from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import create_looping_call
@@ -34,6 +34,7 @@ from scrapy.utils.defer import deferred_from_coro
 from twisted.python.failure import Failure
 
 from rdfaspider import clock
+from rdfaspider.compat import DownloadCancelledError, DownloadTimeoutError
 from rdfaspider.downloader.memory import DownloadMemory
 from rdfaspider.downloader.pace import Pace
 from rdfaspider.downloader.traffic import Traffic

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from scrapy.exceptions import DownloadFailedError
+from rdfaspider.compat import DownloadFailedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

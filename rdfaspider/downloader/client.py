@@ -11,7 +11,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pycurl  # type: ignore[import-untyped]
-from scrapy.exceptions import DownloadFailedError
+
+from rdfaspider.compat import DownloadFailedError
 
 if TYPE_CHECKING:
     from rdfaspider.downloader.transfer import Place, Transfer

@@ -6,7 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 import pycurl  # type: ignore[import-untyped]
-from scrapy.exceptions import (
+
+from rdfaspider.compat import (
     DownloadConnectionRefusedError,
     DownloadFailedError,
     DownloadTimeoutError,

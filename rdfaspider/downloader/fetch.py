@@ -16,13 +16,13 @@ from urllib.request import getproxies, proxy_bypass
 
 import pycurl  # type: ignore[import-untyped]
 from scrapy import Request
-from scrapy.exceptions import (
+
+from rdfaspider.compat import (
     CannotResolveHostError,
     DownloadConnectionRefusedError,
     DownloadFailedError,
     DownloadTimeoutError,
 )
-
 from rdfaspider.downloader.client import Client, tls_options
 from rdfaspider.downloader.failures import CertificateError, CutShort, TlsError
 from rdfaspider.downloader.request import wanted

@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import pycurl  # type: ignore[import-untyped]
 from scrapy import signals
-from scrapy.exceptions import (
-    DownloadCancelledError,
-    ResponseDataLossError,
-    StopDownload,
-)
+from scrapy.exceptions import StopDownload
 from scrapy.http import Headers, Response
 from scrapy.responsetypes import responsetypes
 from twisted.python.failure import Failure
 
+from rdfaspider.compat import DownloadCancelledError, ResponseDataLossError
 from rdfaspider.downloader.capture import Line, exchange_of
 from rdfaspider.downloader.client import Client, tls_options
 from rdfaspider.downloader.failures import CutShort

@@ -8,13 +8,13 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pycurl  # type: ignore[import-untyped]
-from scrapy.exceptions import (
+
+from rdfaspider.compat import (
     CannotResolveHostError,
     DownloadConnectionRefusedError,
     DownloadFailedError,
     DownloadTimeoutError,
 )
-
 from rdfaspider.downloader.answer import Head, head_of
 from rdfaspider.downloader.failures import (
     HUNG_UP,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from logging import getLogger
 from typing import TYPE_CHECKING, NoReturn, Self
 
-from scrapy.exceptions import DownloadCancelledError, IgnoreRequest
+from scrapy.exceptions import IgnoreRequest
 
 from rdfaspider import clock
+from rdfaspider.compat import DownloadCancelledError
 from rdfaspider.fetchmeta import meta_of
 from rdfaspider.frontier.politeness import Demand, Experience
 from rdfaspider.middlewares.problems import is_shortage

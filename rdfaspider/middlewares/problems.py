@@ -7,12 +7,9 @@ import os
 import ssl
 from typing import TYPE_CHECKING
 
-from scrapy.exceptions import (
-    CannotResolveHostError,
-    DownloadCancelledError,
-    DownloadTimeoutError,
-    IgnoreRequest,
-)
+from scrapy.exceptions import IgnoreRequest
+
+from rdfaspider.compat import CannotResolveHostError, DownloadCancelledError, DownloadTimeoutError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from scrapy import Request
-from scrapy.exceptions import CannotResolveHostError, IgnoreRequest, NotConfigured
+from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http.request import NO_CALLBACK
 
 from rdfaspider import clock
+from rdfaspider.compat import CannotResolveHostError
 from rdfaspider.fetchmeta import meta_of
 from rdfaspider.frontier.politeness import Demand
 from rdfaspider.middlewares.politeness import retry_after

@@ -9,8 +9,9 @@ from time import time
 from typing import TYPE_CHECKING, Any, Self
 
 from scrapy import Request, Spider, signals
-from scrapy.exceptions import DownloadCancelledError, IgnoreRequest, UsageError
+from scrapy.exceptions import IgnoreRequest, UsageError
 
+from rdfaspider.compat import DownloadCancelledError
 from rdfaspider.fetchmeta import meta_of
 from rdfaspider.focus.parameters import IdleParameters
 from rdfaspider.frontier import is_begun, is_shared, services_of

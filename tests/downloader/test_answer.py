@@ -8,8 +8,8 @@ from time import process_time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scrapy.exceptions import DownloadFailedError
 
+from rdfaspider.compat import DownloadFailedError
 from rdfaspider.downloader.answer import MAX_HEAD_BYTES, head_of
 
 OK = b"HTTP/1.1 200 OK\r\n"

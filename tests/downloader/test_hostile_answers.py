@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy import signals
-from scrapy.exceptions import (
+from scrapy.exceptions import StopDownload
+
+from rdfaspider.compat import (
     DownloadCancelledError,
     DownloadFailedError,
     DownloadTimeoutError,
     ResponseDataLossError,
-    StopDownload,
 )
-
 from rdfaspider.downloader.failures import FirstByteTimeoutError
 from tests.downloader.conftest import Client, run, serving
 

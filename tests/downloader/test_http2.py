@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from scrapy.exceptions import DownloadCancelledError, DownloadFailedError
 
 from rdfaspider.archive.warc.reader import files_of
+from rdfaspider.compat import DownloadCancelledError, DownloadFailedError
 from rdfaspider.downloader.failures import CertificateError
 from tests.archive.judges import validate_by_fastwarc
 from tests.downloader.conftest import Client, run, serving

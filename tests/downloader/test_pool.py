@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import pycurl  # type: ignore[import-untyped]
 import pytest
 from scrapy import Request
-from scrapy.exceptions import (
+
+from rdfaspider.compat import (
     CannotResolveHostError,
     DownloadConnectionRefusedError,
     DownloadFailedError,
     DownloadTimeoutError,
 )
-
 from rdfaspider.downloader import client as clients
 from rdfaspider.downloader.failures import CertificateError, ConnectTimeoutError
 from rdfaspider.downloader.request import wanted

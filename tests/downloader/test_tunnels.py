@@ -11,8 +11,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from scrapy.exceptions import DownloadConnectionRefusedError, DownloadFailedError
 
+from rdfaspider.compat import DownloadConnectionRefusedError, DownloadFailedError
 from rdfaspider.downloader.failures import CertificateError, ConnectTimeoutError
 from rdfaspider.middlewares.problems import problem_of
 from rdfaspider.resolver import ForbiddenAddressError
