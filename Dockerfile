@@ -8,9 +8,6 @@ ARG PYTHON_IMAGE=python:3.13.9-slim-bookworm
 # --- the packages of locks/, and the project as a wheel, in an environment without pip ---
 FROM ${PYTHON_IMAGE} AS build
 WORKDIR /src
-# With a C compiler the busiest modules are compiled; it stays behind in this stage.
-# hadolint ignore=DL3008
-RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends gcc libc6-dev && rm -rf /var/lib/apt/lists/*
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 COPY locks/build.txt locks/crawl.txt locks/
 RUN python -m venv --without-pip /opt/rdfaspider \

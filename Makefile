@@ -3,7 +3,6 @@
 # make report  the full report on such a crawl, in demo/report
 # make test    the tests
 # make slow    those that take longer: kills, workers, servers
-# make pure    those of the compiled modules once more, by their sources
 # make lint    format, lint, types
 # make docs    the documentation as a site, in build/docs
 # make bench   the benchmarks
@@ -24,14 +23,13 @@ DEMO := demo
 PIP := -m pip install --quiet --disable-pip-version-check
 LOCKED := $(PIP) --require-hashes --only-binary :all:
 ITSELF := -W ignore::UserWarning $(PIP) --no-deps --no-build-isolation --editable .
-COMPILED := $(VENV)/compiled.ready
 
 # Where the environment forbids Python to keep what it compiled, each of a thousand processes compiles it anew.
 export PYTHONDONTWRITEBYTECODE =
 
-# Compiling comes after installing.
+# One thing after the other: all install into one environment.
 .NOTPARALLEL:
-.PHONY: crawl console report test slow pure lint docs bench results lock upgrade sbom digests clean
+.PHONY: crawl console report test slow lint docs bench results lock upgrade sbom digests clean
 
 # Debian's Python comes without ensurepip: its package is asked for only when it is missing.
 $(BIN)/python:
@@ -40,35 +38,23 @@ $(BIN)/python:
 $(VENV)/crawl.ready: locks/crawl.txt locks/build.txt requirements.txt pyproject.toml | $(BIN)/python
 	@echo "Installing rdfaspider into $(VENV) …"
 	@$(BIN)/python $(LOCKED) -r locks/crawl.txt -r locks/build.txt
-	@RDFASPIDER_PURE=1 $(BIN)/python $(ITSELF)
+	@$(BIN)/python $(ITSELF)
 	@touch $@
 
 $(VENV)/test.ready: locks/test.txt requirements.txt pyproject.toml | $(BIN)/python
 	@echo "Installing rdfaspider and its test tools into $(VENV) …"
 	@$(BIN)/python $(LOCKED) -r locks/test.txt
-	@RDFASPIDER_PURE=1 $(BIN)/python $(ITSELF)
+	@$(BIN)/python $(ITSELF)
 	@touch $@
 
-# Those that rdfaspider/compiled.py names.
-$(COMPILED): setup.py $(shell find rdfaspider/extract rdfaspider/focus rdfaspider/frontier rdfaspider/linkgraph rdfaspider/urls -name '*.py') rdfaspider/compiled.py
-	@echo "Compiling the busiest modules …"
-	@mkdir -p build
-	@touch build/compile.begun
-	@find rdfaspider -name '*.so' -name "*$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))')" -delete
-	@$(BIN)/python setup.py --quiet build_ext --inplace --force --parallel 4 > build/compile.log 2>&1 || true
-	@find rdfaspider -name '*.so' -exec touch -r build/compile.begun {} +
-	@$(BIN)/python -c "import rdfaspider.extract.links as it; raise SystemExit(it.__file__.endswith('.py'))" 2>> build/compile.log \
-	  || echo "No C compiler, or it failed (build/compile.log): all works without, a little slower."
-	@touch -r build/compile.begun $@
-
-crawl: $(VENV)/crawl.ready $(COMPILED)
+crawl: $(VENV)/crawl.ready
 	@BIN=$(BIN) DEMO=$(DEMO) sh tests/demo.sh
 
-console: $(VENV)/crawl.ready $(COMPILED)
+console: $(VENV)/crawl.ready
 	@BIN=$(BIN) DEMO=$(DEMO) sh tests/console.sh
 
 # It needs what the tests have: the extra `analysis`.
-report: $(VENV)/test.ready $(COMPILED)
+report: $(VENV)/test.ready
 	@BIN=$(BIN) DEMO=$(DEMO) sh tests/report.sh
 
 # The programs that tests use, with their Debian packages; apt.sh asks before it installs those that are not there.
@@ -116,15 +102,11 @@ PROGRAMS := java:default-jre-headless mvn:maven redis-cli:redis-tools chromium:c
 
 SERVERS := .cache/rdf4j.ready .cache/fuseki.ready .cache/virtuoso.ready .cache/redis.ready .cache/nginx.ready .cache/replay.ready .cache/chromium.ready .cache/axe.ready
 
-test: $(VENV)/test.ready $(COMPILED) $(SERVERS)
+test: $(VENV)/test.ready $(SERVERS)
 	@$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal
 
-slow: $(VENV)/test.ready $(COMPILED) $(SERVERS)
+slow: $(VENV)/test.ready $(SERVERS)
 	@$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal -m "slow and not campaign"
-
-pure: $(VENV)/test.ready $(SERVERS)
-	@RDFASPIDER_PURE=1 $(BIN)/python -m pytest --numprocesses=auto --dist=worksteal \
-	  tests/conformance tests/extract tests/focus tests/frontier tests/linkgraph tests/urls
 
 lint: $(VENV)/test.ready
 	@$(BIN)/ruff check .
@@ -136,13 +118,13 @@ docs: $(VENV)/test.ready
 	@echo "The documentation is in build/docs/index.html."
 
 # jstyleson, which extruct needs, has no wheel: it is built with the setuptools of locks/test.txt.
-bench: $(VENV)/test.ready $(COMPILED) .cache/rdf4j.ready .cache/redis.ready
+bench: $(VENV)/test.ready .cache/rdf4j.ready .cache/redis.ready
 	@$(BIN)/python $(LOCKED) --no-binary jstyleson --no-build-isolation -r locks/bench.txt
 	@$(BIN)/python -m pytest tests/benchmarks -s
 	@$(BIN)/python -m tests.benchmarks.results --long
 
 # What takes longer, and was measured before, stays as it is.
-results: $(VENV)/test.ready $(COMPILED)
+results: $(VENV)/test.ready
 	@$(BIN)/python -m tests.benchmarks.results
 
 .cache/lock.ready: locks/lock.txt | $(BIN)/python
@@ -158,7 +140,7 @@ lock: .cache/lock.ready
 	@$(COMPILE) requirements.txt -c locks/test.txt -o locks/crawl.txt
 	@$(COMPILE) pyproject.toml --extra redis --extra bench -c locks/test.txt -o locks/bench.txt
 	@$(COMPILE) --group replay -o locks/replay.txt
-	@printf 'setuptools\nmypy\n' | $(COMPILE) - -c locks/test.txt -o locks/build.txt
+	@echo setuptools | $(COMPILE) - -c locks/test.txt -o locks/build.txt
 	@echo uv | $(COMPILE) - -o locks/lock.txt
 
 upgrade:
@@ -174,4 +156,3 @@ digests:
 
 clean:
 	rm -rf $(VENV) $(DEMO) build *.egg-info
-	find rdfaspider -name '*.so' -delete

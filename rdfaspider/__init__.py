@@ -17,11 +17,7 @@ pages                        what is kept of pages: metadata, copies, languages
 urls, items, fetchmeta, signals, …                                   shared by all
 """
 
-from rdfaspider import compiled
-
 __version__ = "0.1.0"
-
-compiled.choose()
 
 
 def __getattr__(name: str) -> object:

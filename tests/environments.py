@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tomllib
@@ -56,7 +55,6 @@ def built(directory: Path) -> Path:
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
     subprocess.run(
         [*command, "--wheel-dir", str(directory / "dist"), str(directory)],
-        env={**os.environ, "RDFASPIDER_PURE": "1"},
         check=True,
         timeout=300,
     )

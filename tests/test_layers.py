@@ -41,7 +41,7 @@ LAYERS = (
         "blanknodes",
         "redislink",
     ),
-    ("secrets", "plugins", "compiled"),
+    ("secrets", "plugins"),
 )
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 PLUGS = 7  # the lowest layer that may import Scrapy
@@ -75,9 +75,7 @@ def test_imports_go_down(module: Path) -> None:
     for name in imports(module):
         top, *rest = name.split(".")
         if top == "rdfaspider" and rest and rest[0] in LEVEL and rest[0] != here:
-            if here == "__init__":
-                assert rest[0] == "compiled", f"the package itself imports {name}"
-                continue
+            assert here != "__init__", f"the package itself imports {name}"
             assert LEVEL[rest[0]] > LEVEL[here], f"{here} imports {name}: up or sideways"
         if top in ("scrapy", "twisted"):
             assert LEVEL[here] <= PLUGS, f"{here} imports {name}: the lower half is without Scrapy"

@@ -14,23 +14,22 @@ from __future__ import annotations
 import re
 import struct
 from math import log2
-from typing import Final
 from zlib import crc32
 
 SAME_SECTION, SAME_HOST, OTHER_HOST = range(3)
 UNKNOWN, POOR, RICH, VERY_RICH = range(4)
 
-_WORDS: Final = (1 << 12) - 1
+_WORDS = (1 << 12) - 1
 # Expected finds after which a context weighs as much as its kind.
-_STRENGTH: Final = 2.0
-_SMALLEST: Final = 1 / 16
-_LARGEST: Final = 16.0
-_DIGITS: Final = re.compile(r"[0-9]+")
-_CELL: Final = struct.Struct(">Hff")
+_STRENGTH = 2.0
+_SMALLEST = 1 / 16
+_LARGEST = 16.0
+_DIGITS = re.compile(r"[0-9]+")
+_CELL = struct.Struct(">Hff")
 # Texts with fewer words count: the next page of a list is the same link whatever its number; longer texts
 # are titles.
-_FEW_WORDS: Final = 3
-_NOTHING: Final = (0.0, 0.0)
+_FEW_WORDS = 3
+_NOTHING = (0.0, 0.0)
 
 
 def context_of(
@@ -112,4 +111,4 @@ def lift_of(promise: int) -> float:
     return _LIFTS[promise]
 
 
-_LIFTS: Final = [float(2 ** ((promise - 128) / 32)) for promise in range(256)]
+_LIFTS = [float(2 ** ((promise - 128) / 32)) for promise in range(256)]

@@ -23,31 +23,30 @@ from collections import Counter, deque
 from functools import cache
 from itertools import chain, islice
 from math import sqrt
-from typing import Final
 from zlib import crc32
 
 from rdfaspider.focus.contexts import Contexts
 
 # The share of pages with RDFa on the web of 2018; a crawl's own pages soon outweigh it.
-FIRST_SHARE: Final = 0.06
+FIRST_SHARE = 0.06
 # Pages after which a prefix weighs as much as its parent; of rich pages, one.
-STRENGTH: Final = 2.0
-WORTH_STRENGTH: Final = 1.0
+STRENGTH = 2.0
+WORTH_STRENGTH = 1.0
 # Pages after which a prefix passes half of each further one to its parent.
-FADE: Final = 2.0
+FADE = 2.0
 # Levels of the path that are distinguished: /a/b/ is, /a/b/c/ counts as it.
-DEEP: Final = 2
+DEEP = 2
 # The most a page counts: one with a whole data set says little about its neighbours.
-LARGEST_GAIN: Final = 10_000.0
+LARGEST_GAIN = 10_000.0
 # The spread of a draw, in standard deviations of the belief.
-BOLD: Final = 0.3
+BOLD = 0.3
 
-_NOTHING: Final = (0.0, 0.0, 0.0)
-_CUT: Final = re.compile(rb"[,)/?&]")  # as in the trie
-_SECTION: Final = re.compile(rb"[^/]*/(?:[^,)/?&]*+[,)/?&])?")
-_MAGIC: Final = b"harvest2"
+_NOTHING = (0.0, 0.0, 0.0)
+_CUT = re.compile(rb"[,)/?&]")  # as in the trie
+_SECTION = re.compile(rb"[^/]*/(?:[^,)/?&]*+[,)/?&])?")
+_MAGIC = b"harvest2"
 # bytes of the contexts, bytes of the prefixes, number of counts, the root
-_HEAD: Final = struct.Struct(">IIIddd")
+_HEAD = struct.Struct(">IIIddd")
 
 
 @cache

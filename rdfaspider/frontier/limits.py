@@ -6,7 +6,7 @@ Seeds (URLs of depth 0) count towards the limits of their host but are never tur
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 
 from rdfaspider.terminal import plural
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 # Why a link was not taken in (`Counts.rejected`), and the setting behind it.
-SETTINGS: Final = {
+SETTINGS = {
     "depth": "FRONTIER_DEPTH",
     "dynamic_depth": "FRONTIER_DYNAMIC_DEPTH",
     "host_depth": "FRONTIER_HOST_DEPTH",
@@ -24,9 +24,9 @@ SETTINGS: Final = {
 }
 
 
-MAX_DEPTH: Final = 250
+MAX_DEPTH = 250
 # Redirects of a page to follow in a row: longer chains are traps.
-MAX_REDIRECTS: Final = 5
+MAX_REDIRECTS = 5
 
 
 @dataclass(frozen=True, slots=True)

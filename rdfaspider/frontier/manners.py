@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 # failures in a row; crawl delay, latency, back-off, asked until, blocked until
-MANNERS_FORMAT: Final = "Hddddd"
-_MOST_FAILURES: Final = 65_535
-NEVER_ASKED: Final = float("-inf")
+MANNERS_FORMAT = "Hddddd"
+_MOST_FAILURES = 65_535
+NEVER_ASKED = float("-inf")
 
 
 class Manners:

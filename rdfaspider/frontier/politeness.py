@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import sqrt
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rdfaspider.urls.own import AT_ONCE
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 # How many times as often as one host the hosts at one address are asked, if they have few names: BUbiNG has
 # 4 s for a host and 0.5 s for an address.
-_USUAL_PACE: Final = 8.0
+_USUAL_PACE = 8.0
 # By how much an answer brings back the pace of a server that has refused: 35 make up for a refusal.
-_RECOVERY: Final = 1.02
+_RECOVERY = 1.02
 
 
 class Experience(NamedTuple):

@@ -13,7 +13,7 @@ A varint has seven bits a byte, the lowest first; the last byte has no high bit 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rdfaspider.items import MEDIA
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 # Kinds of links. Where a page links to another in several ways, the greatest counts.
 NOFOLLOW, FOLLOW, CANONICAL, REDIRECT = range(4)
-KINDS: Final = ("nofollow", "follow", "canonical", "redirect")
+KINDS = ("nofollow", "follow", "canonical", "redirect")
 
 # What a page without media, keys and links out of the crawl has.
-NO_REST: Final = b"\0" * len(MEDIA)
+NO_REST = b"\0" * len(MEDIA)
 
-_OUTSIDE: Final = ord("o")
-_ZERO: Final = ord("0")
+_OUTSIDE = ord("o")
+_ZERO = ord("0")
 
 
 class Links(NamedTuple):

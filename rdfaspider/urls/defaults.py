@@ -1,7 +1,5 @@
 """The defaults of the filters, and two optional transforms."""
 
-from typing import Final
-
 _TRACKING = """
     utm_* gclid gclsrc dclid gbraid wbraid fbclid msclkid yclid twclid ttclid igshid li_fat_id
     mc_cid mc_eid mkt_tok _ga _gl _hsenc _hsmi vero_id wt_mc
@@ -35,19 +33,19 @@ _EXTENSIONS = {
     """,
 }
 
-TRACKING: Final = tuple(_TRACKING.split())
+TRACKING = tuple(_TRACKING.split())
 """Query parameters that tell a site where its visitor came from, and never choose a page."""
 
-NO_PAGES: Final = tuple(
+NO_PAGES = tuple(
     f"extension:{extension}" for group in _EXTENSIONS.values() for extension in group.split()
 )
 """Rules that reject by its extension what is never a page."""
 
-DIRECTORY_INDEX: Final = (
+DIRECTORY_INDEX = (
     r"/(?:index|default)\.(?:[psx]?html?|php[3-8]?|aspx?|jspx?|cfm|cgi)(?=\?|$)",
     "/",
 )
 """A transform that takes ``/a/index.html`` for ``/a/``. Not every server does."""
 
-WWW: Final = (r"^(https?://)www[0-9]*\.(?=[^/:@]+\.)", r"\1")
+WWW = (r"^(https?://)www[0-9]*\.(?=[^/:@]+\.)", r"\1")
 """A transform that takes ``www.example.org`` for ``example.org``. Not every site does."""

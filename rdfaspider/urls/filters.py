@@ -13,7 +13,6 @@ A rule is a string of a kind and a value:
 
 import re
 from collections.abc import Iterable
-from typing import Final
 
 from rdfaspider.plugins import load
 from rdfaspider.urls.defaults import DIRECTORY_INDEX, NO_PAGES, TRACKING, WWW
@@ -24,8 +23,8 @@ from rdfaspider.urls.sessions import path_without_sessions, query_without_sessio
 from rdfaspider.urls.traps import Traps
 
 # Hosts on which parameters are dropped, so that a note can have them all.
-_MOST_HOSTS: Final = 5_000
-_TRANSFORMS: Final = {"DIRECTORY_INDEX": DIRECTORY_INDEX, "WWW": WWW}
+_MOST_HOSTS = 5_000
+_TRANSFORMS = {"DIRECTORY_INDEX": DIRECTORY_INDEX, "WWW": WWW}
 
 
 class Filters:

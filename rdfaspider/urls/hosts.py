@@ -2,19 +2,18 @@
 
 import re
 from functools import lru_cache
-from typing import Final
 from urllib.parse import urlsplit
 
 from rdfaspider.urls.suffixes import registered
 
 # Characters that WHATWG allows in a host name, but no server and no IRI can have.
-_ODD: Final = re.compile(r"https?://[^/?]*[\"`{}]")
+_ODD = re.compile(r"https?://[^/?]*[\"`{}]")
 
 # Everything before the path, as urlsplit cuts it off.
-_ORIGIN: Final = re.compile(r"[A-Za-z]+://[^/?#]*")
+_ORIGIN = re.compile(r"[A-Za-z]+://[^/?#]*")
 
 # Ports of other services, which browsers do not let a page ask by HTTP (the "bad ports" of WHATWG Fetch).
-_FORBIDDEN_PORTS: Final = {
+_FORBIDDEN_PORTS = {
     *(1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95),
     *(101, 102, 103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161),
     *(179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563),

@@ -1,14 +1,13 @@
 """URLs as names of graphs: with what RDF forbids escaped, and without passwords."""
 
 import re
-from typing import Final
 
 from rdfaspider.urls.normalise import normalise
 
 # A stray "%", and characters that WHATWG leaves in a path or a query and RFC 3987 has no place for.
-_FORBIDDEN: Final = re.compile(r'%(?![0-9A-Fa-f]{2})|[\x00-\x20"<>\\^`{|}\[\]]')
+_FORBIDDEN = re.compile(r'%(?![0-9A-Fa-f]{2})|[\x00-\x20"<>\\^`{|}\[\]]')
 # The last "@" before the path ends the user's name and password.
-_USERINFO: Final = re.compile(r"^([^/?#]+://)[^/?#]*@")
+_USERINFO = re.compile(r"^([^/?#]+://)[^/?#]*@")
 
 
 def without_userinfo(url: str) -> str:

@@ -14,25 +14,25 @@ the user and the `)`: it has one clock, for all its services and users.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from rdfaspider.urls.hosts import split_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_HOST: Final = re.compile(rb"\[[^]]*\]|[^:@)]*")
-_QUERY: Final = ord("?")
-_DEFAULT_PORT: Final = {"http": "80", "https": ""}
+_HOST = re.compile(rb"\[[^]]*\]|[^:@)]*")
+_QUERY = ord("?")
+_DEFAULT_PORT = {"http": "80", "https": ""}
 
 # Where a key may be cut: labels of the host, then the path's segments, then the query's parts.
-CUTS: Final = frozenset(b",)/?&")
+CUTS = frozenset(b",)/?&")
 
 # Pages link mostly within a few hosts, so each is converted once. A dict that is emptied when it is full is
 # faster than one that knows which of its many hosts was used last.
-_REMEMBERED: Final = 65_536
-_host_keys: Final[dict[str, bytes]] = {}
-_origins: Final[dict[bytes, str]] = {}
+_REMEMBERED = 65_536
+_host_keys: dict[str, bytes] = {}
+_origins: dict[bytes, str] = {}
 
 
 def to_key(url: str) -> bytes:

@@ -8,16 +8,15 @@ decides where it pays.
 import re
 from collections.abc import Iterator
 from itertools import islice
-from typing import Final
 
-MAX_PARENTS: Final = 20
-MAX_NEIGHBOURS: Final = 16
+MAX_PARENTS = 20
+MAX_NEIGHBOURS = 16
 
 # The digits of an escape are no number.
-_NUMBER: Final = re.compile(r"%[0-9A-Fa-f]{0,2}|([0-9]+)")
+_NUMBER = re.compile(r"%[0-9A-Fa-f]{0,2}|([0-9]+)")
 
 # Longer ones are times and keys, whose neighbours mean nothing.
-_LONGEST_NUMBER: Final = 9
+_LONGEST_NUMBER = 9
 
 
 def parents(url: str) -> list[str]:

@@ -14,45 +14,42 @@ A stray ``%`` of a user name is escaped: it cannot be sent.
 
 import re
 from collections.abc import Callable
-from typing import Final
 
 import ada_url
 
-MAX_LENGTH: Final = 8192
+MAX_LENGTH = 8192
 """Longest URL taken or made, in characters.
 
 RFC 9110 section 4.1 asks servers for 8,000 octets, and common ones stop at 8,190: a longer one
 cannot be fetched anyway.
 """
 
-_UNRESERVED: Final = frozenset(
-    b"-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-)
+_UNRESERVED = frozenset(b"-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 
-_HEX: Final = "[0-9A-Fa-f]"
+_HEX = "[0-9A-Fa-f]"
 
 # Either one escape, or a stray "%" with the escapes that follow it: decoding those could complete
 # the stray one to a new escape ("%%34%31" would become "%41", and then "A").
-_ESCAPES: Final = re.compile(f"%(?:{_HEX}{{2}}|{_HEX}?(?:%{_HEX}{{2}})+)")
+_ESCAPES = re.compile(f"%(?:{_HEX}{{2}}|{_HEX}?(?:%{_HEX}{{2}})+)")
 
 # The normal form of each escape.
-_WRITTEN: Final = {
+_WRITTEN = {
     f"%{high}{low}": chr(code) if (code := int(high + low, 16)) in _UNRESERVED else f"%{code:02X}"
     for high in "0123456789ABCDEFabcdef"
     for low in "0123456789ABCDEFabcdef"
 }
 
-_USERINFO: Final = re.compile(r"(?<=://)[^/?]*(?=@)")
-_STRAY: Final = re.compile(f"%(?!{_HEX}{{2}})")
+_USERINFO = re.compile(r"(?<=://)[^/?]*(?=@)")
+_STRAY = re.compile(f"%(?!{_HEX}{{2}})")
 
 # An href that is in normal form already, but for a prefix and a fragment: (1) absolute, (2) below
 # the root, (3) below the folder, (4) the page itself. It has no escape, no character that WHATWG
 # would escape, no host for the rules of IDNA or IPv4, no port, no empty query. That it has no dot
 # segment must be checked apart.
-_PATH: Final = r"!$&'()*+,\-./0-9;=@A-Z_a-z~"
-_QUERY: Final = r"(?:\?[!$&()*+,\-./0-9:;=?@A-Z\[\]_a-z~]++)?"
-_HOST: Final = r"(?:[a-z0-9]++(?:-[a-z0-9]++)*+\.)+[a-z]++"
-_PLAIN: Final = re.compile(
+_PATH = r"!$&'()*+,\-./0-9;=@A-Z_a-z~"
+_QUERY = r"(?:\?[!$&()*+,\-./0-9:;=?@A-Z\[\]_a-z~]++)?"
+_HOST = r"(?:[a-z0-9]++(?:-[a-z0-9]++)*+\.)+[a-z]++"
+_PLAIN = re.compile(
     rf"(?:(https?://{_HOST}/[{_PATH}:]*+{_QUERY})"
     rf"|(/(?!/)[{_PATH}:]*+{_QUERY})"
     rf"|([A-Za-z0-9_~][{_PATH}]*+{_QUERY})"

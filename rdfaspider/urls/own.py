@@ -6,7 +6,7 @@ Those are the ones on this machine and its networks, and those that the user nam
 from __future__ import annotations
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 Network = IPv4Network | IPv6Network
 
 # Concurrent fetches from one of the user's own hosts.
-AT_ONCE: Final = 256
+AT_ONCE = 256
 
 # Loopback and private. ::1 has a network of 64 bits, which is one server (`server_of`), to itself.
-_OWN: Final = tuple(
+_OWN = tuple(
     ip_network(text)
     for text in (
         "127.0.0.0/8",
@@ -33,7 +33,7 @@ _OWN: Final = tuple(
 
 
 # Behind it are addresses of IPv4, all within one network (RFC 6052).
-_NAT64: Final = IPv6Network("64:ff9b::/96")
+_NAT64 = IPv6Network("64:ff9b::/96")
 
 
 def server_of(address: IPv4Address | IPv6Address) -> str:

@@ -15,7 +15,7 @@ import sys
 import zlib
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from rdfaspider.secrets import without_secrets
 from rdfaspider.urls.hosts import unfit_authority
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 # A comma separates URLs only where another one begins: commas are allowed inside them.
-_SEPARATOR: Final = re.compile(r",\s*(?=https?:)", re.IGNORECASE)
+_SEPARATOR = re.compile(r",\s*(?=https?:)", re.IGNORECASE)
 
-_GZIP: Final = b"\x1f\x8b"
+_GZIP = b"\x1f\x8b"
 
 # Bad seeds that are named.
-_NAMED: Final = 20
+_NAMED = 20
 
 # A longer line is not a URL, and its file is not a list of URLs: a device, an image, a gzip bomb.
-_MAX_LINE: Final = 1 << 20
+_MAX_LINE = 1 << 20
 
 
 class BadSeeds:

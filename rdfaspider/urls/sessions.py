@@ -8,28 +8,25 @@ at least 8 hexadecimal digits or at least 16 letters and digits, with both lette
 
 import re
 from collections.abc import Sequence
-from typing import Final
 
-_CERTAIN: Final = frozenset(
-    ("phpsessid", "jsessionid", "bv_sessionid", "oscsid", "zenid", "cftoken")
-)
-_CERTAIN_PREFIX: Final = "aspsessionid"  # followed by eight letters of the server's choice
-_POSSIBLE: Final = frozenset(
+_CERTAIN = frozenset(("phpsessid", "jsessionid", "bv_sessionid", "oscsid", "zenid", "cftoken"))
+_CERTAIN_PREFIX = "aspsessionid"  # followed by eight letters of the server's choice
+_POSSIBLE = frozenset(
     {
         *("sid", "_sid", "lsid", "sessid", "session"),
         *("sessionid", "_sessionid", "session_id", "session-id"),
     }
 )
 
-DRAWN: Final = re.compile(
+DRAWN = re.compile(
     r"(?=[0-9]*[A-Za-z])(?=[A-Za-z]*[0-9])(?:[0-9A-Za-z]{16,}|[0-9A-Fa-f]{8,})"
     r"|[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
 )
 
-_PATH_PARAMETER: Final = re.compile(r";([^;/]+)")
+_PATH_PARAMETER = re.compile(r";([^;/]+)")
 
 # ASP.NET keeps its ids in a separate segment: /(S(lit3py55t21z5v55vlm25s55))/orders.aspx
-_ASP_NET: Final = re.compile(r"/\((?:[A-Z]\([0-9A-Za-z_-]+\))+\)(?=/)")
+_ASP_NET = re.compile(r"/\((?:[A-Z]\([0-9A-Za-z_-]+\))+\)(?=/)")
 
 
 def path_without_sessions(path: str) -> str:

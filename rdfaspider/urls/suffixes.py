@@ -10,11 +10,10 @@ from __future__ import annotations
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
 
 # The list's file in tldextract, and the line in it after which the private suffixes come.
-_FILE: Final = ".tld_set_snapshot"
-_PRIVATE: Final = "// ===BEGIN PRIVATE DOMAINS==="
+_FILE = ".tld_set_snapshot"
+_PRIVATE = "// ===BEGIN PRIVATE DOMAINS==="
 
 
 def registered(name: str, *, private: bool) -> str:

@@ -9,16 +9,15 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 # A year with its month, or named as a year; a bare number of four digits may be anything.
 # It begins with the digits, and looks back, because the search for a digit is the quickest.
-_YEAR: Final = re.compile(
+_YEAR = re.compile(
     r"[0-9]{4}(?<![0-9]{5})"
     r"(?:(?=[/_.-](?:0?[1-9]|1[0-2])(?![0-9]))|(?<=year[=/][0-9]{4})(?![0-9]))"
 )
 
-_CALENDAR: Final = re.compile(
+_CALENDAR = re.compile(
     r"calend|kalend|agenda|event|schedule|(?<![a-z])(?:year|month|week|day|date)[=/]"
 )
 

@@ -58,9 +58,6 @@ def test_a_page_is_read_as_if_no_other_had_been_read_before(given: list[tuple[st
         assert found(*page) == before, page
 
 
-@pytest.mark.skipif(
-    not str(names.__file__).endswith(".py"), reason="compiled classes cannot be patched: make pure"
-)
 def test_names_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     names._REMEMBERED.clear()
     page = b'<p vocab="http://schema.org/" property="name">x</p><p property="dc:title">y</p>'

@@ -15,18 +15,17 @@ from __future__ import annotations
 import struct
 import zlib
 from itertools import chain
-from typing import Final
 
-STRENGTH: Final = 3.0
+STRENGTH = 3.0
 # The rate of a page before anything is known: a change in 30 days.
-FIRST_RATE: Final = 1 / (30 * 86_400)
+FIRST_RATE = 1 / (30 * 86_400)
 # New pages a second that a page leads to before anything is known: one in 300 days.
-FIRST_RATE_OF_NEW: Final = FIRST_RATE / 10
+FIRST_RATE_OF_NEW = FIRST_RATE / 10
 
-_UNKNOWN: Final = b""
-_MAGIC: Final = b"rates1"
+_UNKNOWN = b""
+_MAGIC = b"rates1"
 # bytes of the prefixes, number of prefixes, the root
-_HEAD: Final = struct.Struct(">IIdd")
+_HEAD = struct.Struct(">IIdd")
 
 
 def _kinds(key: bytes) -> tuple[bytes, ...]:

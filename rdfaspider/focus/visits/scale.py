@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import exp, log
-from typing import Final
 
 
 class Scale:
@@ -31,14 +30,14 @@ class Scale:
         return code + (number - low > chance * (high - low))
 
 
-CHANGES: Final = Scale(0.01, 10_000.0)
-SECONDS: Final = Scale(1.0, 3e9)
-WEIGHT: Final = Scale(1.0, 1e7)
+CHANGES = Scale(0.01, 10_000.0)
+SECONDS = Scale(1.0, 3e9)
+WEIGHT = Scale(1.0, 1e7)
 
 # An interval has a mantissa of this many bits and an exponent in the rest of its 16 bits.
-_MANTISSA: Final = 11
+_MANTISSA = 11
 # The bits of the mantissa that a computed interval uses: the others compress to nothing.
-_COARSE: Final = 6
+_COARSE = 6
 
 
 def encode_interval(seconds: float, bits: int = _MANTISSA) -> int:

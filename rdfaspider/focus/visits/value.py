@@ -19,20 +19,19 @@ from __future__ import annotations
 
 from functools import cache
 from math import exp, expm1, inf, log1p, sqrt
-from typing import Final
 
 # Changes at the rate of its kind that a page is born with.
-PRIOR: Final = 0.3
+PRIOR = 0.3
 # The same for new pages that a page leads to: a few pages lead to most of them.
-PRIOR_OF_NEW: Final = 0.1
+PRIOR_OF_NEW = 0.1
 # What a visit leaves of X and T: rates change, and old visits say less than new ones.
-MEMORY: Final = 0.95
+MEMORY = 0.95
 # The largest correction: a page that had changed at each of a few visits says no more.
-_MOST_CHANGES: Final = 20.0
+_MOST_CHANGES = 20.0
 
 # x by the root of -log(1 - share), in steps of 1 / _STEPS up to _WIDEST.
-_STEPS: Final = 64
-_WIDEST: Final = 8
+_STEPS = 64
+_WIDEST = 8
 
 
 def _solve(height: float) -> float:

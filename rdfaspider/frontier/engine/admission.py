@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.limits import MAX_DEPTH
 from rdfaspider.frontier.schedule.hosts import Host
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 # What else than a name the host of a key may have: a port, a user.
-_COLON: Final = ord(":")
-_AT: Final = ord("@")
+_COLON = ord(":")
+_AT = ord("@")
 
 
 def smallest_depths(entries: Iterable[Entry]) -> dict[bytes, int]:

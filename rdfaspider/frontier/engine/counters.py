@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from rdfaspider.frontier import Counts
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.tables.database import Database
 
 # done, failed, denied, next number, next host; then the unfinished ones by depth
-_NUMBERS: Final = 5
+_NUMBERS = 5
 
 
 class Counters:

@@ -6,13 +6,13 @@ memory only: what was found before a restart and is read after it counts for non
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 # New pages that are remembered.
-_MOST: Final = 100_000
+_MOST = 100_000
 
 
 class Discoveries:

@@ -6,7 +6,7 @@ Each method adds its changes to a batch and to the counts of the host. The calle
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.engine.counters import Counters
 from rdfaspider.frontier.tables.failures import Failure, Failures
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.schedule.hosts import Host
     from rdfaspider.frontier.tables.database import Database
 
-_STATES: Final = {"done": DONE, "failed": FAILED, "denied": DENIED}
+_STATES = {"done": DONE, "failed": FAILED, "denied": DENIED}
 
 
 class Urls:

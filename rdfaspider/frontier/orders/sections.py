@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from rdfaspider.focus.contexts import lift_of
 from rdfaspider.focus.harvest import Harvest, section_of
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier.tables.waiting import Picked
 
-MOST_SECTIONS: Final = 64
+MOST_SECTIONS = 64
 """Sections of a host that are compared; URLs in other sections wait until these are empty."""
 
 # In a finding: where class and promise are.
-_PROMISED: Final = 24
+_PROMISED = 24
 
-PLACES: Final = [bytes((0, 255 - byte)) for byte in range(256)]
+PLACES = [bytes((0, 255 - byte)) for byte in range(256)]
 """What ends a rank, by the class and promise of its hint."""
 
 

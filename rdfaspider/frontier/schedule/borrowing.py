@@ -11,7 +11,7 @@ A host that the frontier knows has its own clock, in memory or on disk. The cloc
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.schedule.hosts import STRANGER, Clocks, Host
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.schedule.servers import Server
 
 # Seconds after which to ask again for a busy host without a delay.
-_AGAIN: Final = 1.0
+_AGAIN = 1.0
 
 
 class Borrowing:

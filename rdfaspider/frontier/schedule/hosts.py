@@ -10,7 +10,7 @@ shows which hosts were just being asked, so all wait for their delay once more.
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from rdfaspider.frontier import HostView
 from rdfaspider.frontier.manners import MANNERS_FORMAT, NEVER_ASKED, Manners
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
 
 # id, taken in, waiting, postponed, done, failed; then its manners; for a host with kept pages a plus sign and
 # its revisits; then a space and the address of its server as text
-_RECORD: Final = struct.Struct(f">IIIIII{MANNERS_FORMAT}")
-_COUNTS: Final = 6
+_RECORD = struct.Struct(f">IIIIII{MANNERS_FORMAT}")
+_COUNTS = 6
 # The highest factor of a price that is written: no page is worth as much.
-_HIGHEST: Final = 1e30
+_HIGHEST = 1e30
 # a plus, kept pages, its alarm, the factor of its price, right and wrong signals of change
-_REVISITS: Final = struct.Struct(">cIIfBB")
-_PLUS: Final = b"+"
+_REVISITS = struct.Struct(">cIIfBB")
+_PLUS = b"+"
 
 # The number of a host that the frontier does not know.
-STRANGER: Final = -1
+STRANGER = -1
 
 # Most hosts have nothing in flight and share this.
-NONE_IN_FLIGHT: Final[frozenset[int]] = frozenset()
+NONE_IN_FLIGHT: frozenset[int] = frozenset()
 
-_MOST_CLOCKS: Final = 10_000
+_MOST_CLOCKS = 10_000
 
 
 class Host(Manners):

@@ -10,16 +10,16 @@ little longer. After that they come first, if there are any.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rdfaspider.frontier.schedule.schedule import Schedule
     from rdfaspider.frontier.schedule.servers import Server
 
 # Seconds after which to ask again for a busy server without a delay.
-_AGAIN: Final = 1.0
+_AGAIN = 1.0
 # Seconds for which a promised turn is kept.
-_KEPT: Final = 1.0
+_KEPT = 1.0
 
 
 class Lending:

@@ -18,7 +18,7 @@ next page finds them again.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from rdfaspider.frontier import Taken
 from rdfaspider.frontier.tables.waiting import WaitingCursor, entry_of
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 Kind = TypeVar("Kind", bound="Hashable")
 
 # An inbox with this many links is sieved, and at most this many URLs are put in one batch.
-INBOX_PAGE: Final = 20_000
+INBOX_PAGE = 20_000
 
 # Hosts in one queue page, if they are ready together.
-FED_AT_ONCE: Final = 256
+FED_AT_ONCE = 256
 
 # URLs in a queue page, and the most of one host in it (row K4).
-QUEUE_PAGE: Final = 2_000
-MOST_OF_A_HOST: Final = 20
+QUEUE_PAGE = 2_000
+MOST_OF_A_HOST = 20
 
 # URLs at hand of all hosts: a few queue pages. Beyond that, a host that goes to sleep drops its own.
-MOST_AT_HAND: Final = 10_000
+MOST_AT_HAND = 10_000
 
 
 class Queue:

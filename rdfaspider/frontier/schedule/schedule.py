@@ -19,7 +19,7 @@ an address. `busy` of a server counts its engaged hosts and its URLs in flight.
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from rdfaspider.frontier.schedule.hosts import NONE_IN_FLIGHT
 from rdfaspider.frontier.schedule.servers import NEVER, Server, Servers, Unresolved
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 # Among hosts of the same urgency, those with pages to be visited again come first, because how many come to
 # hand is limited before, and those with nothing at hand come last.
-_FIRST_PLACE: Final = -1
-_LAST_PLACE: Final = 1 << 60
+_FIRST_PLACE = -1
+_LAST_PLACE = 1 << 60
 
 
 class Schedule:

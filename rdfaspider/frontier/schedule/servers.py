@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.manners import ServerManners
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rdfaspider.frontier.politeness import Politeness
 
-NEVER: Final = float("inf")
+NEVER = float("inf")
 
 
 class Server(ServerManners):

@@ -12,7 +12,7 @@ one batch, so this survives a kill.
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rdfaspider.focus.visits.planner import PAST_FORMAT, Past
 from rdfaspider.urls.keys import CUTS, to_key, to_url
@@ -27,33 +27,33 @@ if TYPE_CHECKING:
 
 # States of a URL, as stored. A URL in flight is stored as waiting, so a crash puts it back. A postponed URL
 # counts as waiting too. A kept page is stored as kept while it is in flight again.
-WAITING: Final = 0
-DONE: Final = 1
-FAILED: Final = 2
-DENIED: Final = 3
-POSTPONED: Final = 4
-KEPT: Final = 5
+WAITING = 0
+DONE = 1
+FAILED = 2
+DENIED = 3
+POSTPONED = 4
+KEPT = 5
 
 # A finding says how a URL was found, in one number, because there is one for each link: the smallest depth in
 # the low byte, the hint of the order above it. Loops over links use these constants, which cost no call.
-DEPTH: Final = 255
-HINT: Final = 8
-NO_DEPTH: Final = 256  # greater than any depth
+DEPTH = 255
+HINT = 8
+NO_DEPTH = 256  # greater than any depth
 
-_BLOCK: Final = 64
-_NUMBER: Final = 5  # bytes: a million million URLs
-_LAST: Final = b"\xff"
+_BLOCK = 64
+_NUMBER = 5  # bytes: a million million URLs
+_LAST = b"\xff"
 
 # The state takes three bits of its byte; the others count the redirects that led to the URL.
-_STATE: Final = 7
-_HOPS: Final = 3
+_STATE = 7
+_HOPS = 3
 
 # What a kept page has before its hint: state and hops, depth, attempts, the number in two parts, the past.
-_KEPT: Final = struct.Struct(f">BBBBI{PAST_FORMAT}")
-_LOW: Final = 0xFFFFFFFF
+_KEPT = struct.Struct(f">BBBBI{PAST_FORMAT}")
+_LOW = 0xFFFFFFFF
 
 # How the record of a new URL begins, by depth.
-_NEW: Final = [bytes((WAITING, depth, 0)) for depth in range(256)]
+_NEW = [bytes((WAITING, depth, 0)) for depth in range(256)]
 
 
 def parts(found: int) -> tuple[int, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from rocksdict import (
     AccessType,
@@ -33,7 +33,7 @@ _CACHE = 256 * _MEGABYTE
 _WRITE_BUFFER = 16 * _MEGABYTE
 
 # URLs from which a frontier counts as large.
-MANY: Final = 32_000_000
+MANY = 32_000_000
 # Families with an entry for each URL, inserted in another order than that of their keys.
 _SCATTERED = frozenset(("urls", "waiting"))
 

@@ -9,7 +9,7 @@ Invariant: a host's `waiting` is the number of its keys here, and `low` is not a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rdfaspider.frontier.tables.trie import DEPTH, HINT, pack_number, unpack_number
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 # How the value of a URL that was never tried begins, by depth.
-_NEW: Final = [bytes((depth, 0, 0, 0, 0)) for depth in range(256)]
+_NEW = [bytes((depth, 0, 0, 0, 0)) for depth in range(256)]
 
 # The most hops a value can hold: greater bytes are characters.
-_MOST_HOPS: Final = 31
+_MOST_HOPS = 31
 
 # Bytes of a key.
-_HOST: Final = 4
-_NUMBER: Final = 5
+_HOST = 4
+_NUMBER = 5
 
 # The rank, the number and the value of a waiting URL; what an order picks has no rank.
 Found = tuple[bytes, int, bytes]

@@ -7,7 +7,6 @@ interval, and the pages that are overdue for longest come first.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
 import numpy as np
 
@@ -144,7 +143,7 @@ class StormCrawler(Adaptive):
     shrink, grow, least, most = 0.5, 1.5, HOUR, 14 * DAY
 
 
-POLICIES: Final[dict[str, Callable[[Pages, float], Policy]]] = {
+POLICIES: dict[str, Callable[[Pages, float], Policy]] = {
     "uniform": Policy,
     "proportional, known": Proportional,
     "WIRE, known": WireKnown,

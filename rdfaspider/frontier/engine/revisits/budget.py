@@ -12,7 +12,7 @@ it stood still.
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rdfaspider.focus.visits.planner import RevisitRules
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 # What is added, as a multiple of the budget. Exactly the budget would make pages wait again and again while a
 # price follows, and cost a hundredth of the freshness.
-_MORE: Final = 1.1
+_MORE = 1.1
 # Visits that are saved in the smallest crawl, so that a page of which a change was told need not wait.
-_LEAST: Final = 20.0
+_LEAST = 20.0
 # Seconds that make up for rounding.
-_LATER: Final = 0.001
+_LATER = 0.001
 
 
 class Budget:

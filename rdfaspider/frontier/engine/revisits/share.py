@@ -10,7 +10,7 @@ The weight of new pages is their mean triples times quality; it survives a resta
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rocksdict import WriteBatch
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 # Takes that revisits may make up for while new pages wait, and the most that they owe: most of those that
 # were made because nothing else was ready are no debt.
-_CREDIT: Final = 10.0
-_DEBT: Final = 1_000.0
+_CREDIT = 10.0
+_DEBT = 1_000.0
 # How much a new first visit counts for the weight of new pages, after this many.
-_NEWEST: Final = 0.01
-_MANY: Final = 100
+_NEWEST = 0.01
+_MANY = 100
 
-_WEIGHT: Final = b"weight of new pages"
+_WEIGHT = b"weight of new pages"
 
 
 class Share:

@@ -10,7 +10,7 @@ target without a number then (it is too deep, of another shard, or not followed)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.tables.trie import pack_number, unpack_number
 from rdfaspider.linkgraph.edges import (
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 # Bytes of keys that are kept of a page: more than real pages need, and a bound for hostile ones.
-_MOST_BYTES: Final = 1 << 18
+_MOST_BYTES = 1 << 18
 
 
 class Edges:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rdfaspider.frontier.tables.trie import pack_number
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 # Bytes beside the links of a page that count as a link: about what one takes.
-_BYTES: Final = 64
+_BYTES = 64
 # No key is empty.
-_BREAK: Final = b"\n\n"
+_BREAK = b"\n\n"
 
 
 class Entry(NamedTuple):

@@ -13,7 +13,7 @@ reaches go in one deletion of a range.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.sharding import Shard
 from rdfaspider.frontier.tables.trie import pack_number
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.tables.links.inbox import Inbox
     from rdfaspider.frontier.tables.links.outbox import Outbox
 
-_DEEPER: Final = 7
-_HOPS: Final = 3
+_DEEPER = 7
+_HOPS = 3
 
 
 class Outlinks:

@@ -8,7 +8,7 @@ most neighbours have the same referrer, which compresses well.
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from rdfaspider.frontier.tables.trie import pack_number, unpack_number
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rdfaspider.frontier.tables.database import Database
     from rdfaspider.frontier.tables.links.inbox import Entry
 
-_BLOCK: Final = 256
+_BLOCK = 256
 
 
 class Referrers:
