@@ -55,8 +55,9 @@ class IdleParameters:
             return []
         path, _, query = url.partition("?")
         own = _values(query)
-        linked = (link.partition("?") for link in links if link.startswith(path))
-        varied = (name for to, _, other in linked if to == path for name in _values(other))
+        start = f"{path}?"
+        queries = [link[len(start) :] for link in links if link.startswith(start)]
+        varied = (name for other in queries for name in _values(other))
         found = []
         for name in islice(dict.fromkeys((*own, *varied)), _PARAMETERS):
             evidence = self._kept(self._evidence, (host(url), name), _Evidence())

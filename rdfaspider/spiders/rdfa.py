@@ -279,10 +279,11 @@ class RdfaSpider(Spider):
         outside: Counter[str] = Counter()
         links: list[str] = []
         places: list[int] = []
+        # A server that redirects to the page itself wants what cleaning drops, such as a session id.
+        itself = self._admitted(page.url)[0] if page.reason == "redirect" else None
         # One by one, because after the most that may be followed no other is looked at.
         for place, (url, reason) in enumerate(map(self._judged, page.links)):
-            if page.reason == "redirect" and url == self._admitted(page.url)[0]:
-                # The server wants what cleaning drops, such as a session id.
+            if url == itself:
                 url = page.links[place]
             if reason and not (
                 (may_leave and reason == "scope")
