@@ -15,7 +15,6 @@ failures     what libcurl says of a download that fails, in the exceptions of Sc
 memory       bounds the memory of large downloads
 pace         fewer fetches at a time while the crawl cannot keep up
 traffic      counts what is sent and received
-fetch        fetches one page without a crawl, for `scrapy extract URL`
 """
 
 from __future__ import annotations

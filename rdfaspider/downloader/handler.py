@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from rdfaspider.downloader.memory import DownloadMemory
     from rdfaspider.downloader.request import Wanted
+    from rdfaspider.resolver import Resolver
 
 logger = getLogger(__name__)
 
@@ -67,6 +68,8 @@ class GuardedHttpDownloadHandler:
         self.large = settings.getint("DOWNLOAD_WARNSIZE")
         self.fails_on_loss = settings.getbool("DOWNLOAD_FAIL_ON_DATALOSS")
         self.archives = settings.getbool("ARCHIVE")
+        self.reads_all = True  # also the bodies of redirects and errors
+        self.resolver: Resolver | None = None  # by default that of the reactor
         # Another downloader may have none.
         self.memory: DownloadMemory | None = getattr(
             getattr(crawler.engine, "downloader", None), "memory", None
@@ -88,7 +91,7 @@ class GuardedHttpDownloadHandler:
         return cls(crawler)
 
     async def download_request(self, request: Request) -> Response:
-        resolver = installed_resolver()
+        resolver = self.resolver or installed_resolver()
         resolver.check_target(*host_and_port(request.url))
         resolver.uses_proxy = meta_of(request).get("proxy") is not None
         asked = wanted(request)
@@ -144,6 +147,8 @@ class _Download(Transfer):
         length = self.head.length
         self._check_size(length or 0, "announces")
         self._tell(signals.headers_received, headers=self._headers, body_length=length)
+        if self.head.status >= 300 and not self._handler.reads_all:
+            raise Enough
 
     def piece_came(self, piece: bytes) -> Any:
         size = self.size + len(piece)

@@ -32,6 +32,12 @@ _SMALL = 256 * 1024
 _THREADS = 2
 
 
+class PackedTooOftenError(IgnoreRequest):
+    """A body has more encodings than are unpacked."""
+
+    problem = f"it is packed more than {_MOST_ENCODINGS} times"
+
+
 class _Large(Exception):
     """A body is so large that a thread must unpack it."""
 
@@ -61,7 +67,7 @@ class CompressionMiddleware(HttpCompressionMiddleware):
         if not values:
             return response
         if len(values) + sum(value.count(b",") for value in values) > _MOST_ENCODINGS:
-            raise IgnoreRequest(f"{response} is packed more than {_MOST_ENCODINGS} times.")
+            raise PackedTooOftenError
         try:
             return super().process_response(request, response)
         except _Large:

@@ -72,7 +72,10 @@ def test_a_url(scrapy: Scrapy) -> None:
         (["file://elsewhere/a.html"], "file://elsewhere/a.html is on another machine."),
         (["ftp://a.test/"], "ftp://a.test/ is neither a file nor an http or https URL."),
         (["http://[bad/"], "Not a URL: 'http://[bad/'."),
-        (["http://127.0.0.1:1/"], "No connection to 127.0.0.1, port 1: Connection refused."),
+        (
+            ["http://127.0.0.1:1/"],
+            "http://127.0.0.1:1/ cannot be fetched: the connection is refused",
+        ),
         (["-", "--base", "nonsense"], "-: Not a URL: 'nonsense'."),
         (["empty.html"], "empty.html is empty."),
         (["empty.html.gz"], "empty.html.gz is empty."),

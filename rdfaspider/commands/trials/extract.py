@@ -208,24 +208,14 @@ def _from_file(path: Path, argument: str, size: int) -> _Source:
 
 
 def _fetched(url: str, settings: BaseSettings) -> _Source:
-    from rdfaspider.downloader.fetch import FetchFailed, fetch
-    from rdfaspider.extract.files import type_of
-    from rdfaspider.settings.identity import user_agent
+    from scrapy.utils.log import configure_logging
 
-    try:
-        page = fetch(
-            url,
-            headers={
-                **settings.getdict("DEFAULT_REQUEST_HEADERS"),
-                "User-Agent": user_agent(settings),
-            },
-            allow=settings.getlist("RESOLVER_ALLOW"),
-            timeout=settings.getfloat("DOWNLOAD_TIMEOUT"),
-            limit=settings.getint("DOWNLOAD_MAXSIZE"),
-        )
-    except FetchFailed as error:
-        raise _Unreadable(str(error)) from error
-    content_type = page.content_type
+    from rdfaspider.commands.trials._webpage import fetch
+    from rdfaspider.extract.files import type_of
+
+    configure_logging({"LOG_ENABLED": False})  # the handler warns of what we say in a sentence
+    page = fetch(url, settings)
+    content_type = (page.headers.get("Content-Type") or b"").decode("utf-8", "surrogateescape")
     if content_type.partition(";")[0].strip().lower() in _SILENT:
         content_type = type_of(urlsplit(page.url).path) or content_type or "text/html"
     return _Source(page.body, page.url, content_type)
