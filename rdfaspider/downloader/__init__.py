@@ -20,7 +20,9 @@ traffic      counts what is sent and received
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from functools import cached_property
+from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrapy import signals
@@ -38,7 +40,9 @@ from rdfaspider.downloader.memory import DownloadMemory
 from rdfaspider.downloader.pace import Pace
 from rdfaspider.downloader.traffic import Traffic
 from rdfaspider.fetchmeta import meta_of
+from rdfaspider.resolver import installed_resolver
 from rdfaspider.signals import is_heard
+from rdfaspider.urls.hosts import host_and_port
 from rdfaspider.urls.own import OwnServers
 
 if TYPE_CHECKING:
@@ -69,6 +73,7 @@ class Downloader(ScrapyDownloader):
             own = OwnServers(settings.getlist("RESOLVER_ALLOW")).slots
             self.per_slot_settings = {**own, **self.per_slot_settings}
         self._downloads: dict[str, Any] = {}  # by scheme
+        self._connect_seconds = settings.getfloat("FETCH_CONNECT_TIMEOUT", 10.0)
         self._traffic = Traffic()
         self._received = 0
         self._reporting: Any = None
@@ -181,17 +186,34 @@ class Downloader(ScrapyDownloader):
             self._tell(signals.request_left_downloader, request=request)
 
     def _download_of(self, request: Request) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return what downloads a request: our handler, or where there is another, Scrapy's choice of it.
+        """Return what downloads a request: a guarded handler, or Scrapy's choice of it.
 
-        Scrapy parses the URL to choose.
+        Scrapy parses the URL to choose, and calls handlers that still take a spider.
         """
         scheme = request.url.partition(":")[0]
         if (download := self._downloads.get(scheme)) is None:
             handler: Any = self.handlers._get_handler(scheme)
-            is_ours = getattr(handler, "is_guarded", False)
-            download = handler.download_request if is_ours else self.handlers.download_request_async
+            download = self.handlers.download_request_async
+            if not getattr(handler, "is_guarded", scheme not in ("http", "https")):
+                download = self._download_unguarded
+            elif handler is not None and iscoroutinefunction(handler.download_request):
+                download = handler.download_request
             self._downloads[scheme] = download
         return download
+
+    async def _download_unguarded(self, request: Request) -> Response:
+        """Download by a handler that bypasses the guard, unless the guard refuses the host of the URL.
+
+        Where the handler goes from there, nobody knows but itself.
+        """
+        resolver, target, meta = installed_resolver(), host_and_port(request.url), request.meta
+        resolver.check_target(*target)
+        if meta.get("proxy") is None:
+            with suppress(OSError):  # the handler may know names in another way
+                await resolver.resolve(*target, self._connect_seconds)
+        if "robots" in meta or "sitemap" in meta:
+            meta.pop("playwright", None)  # a browser would make HTML of them
+        return await self.handlers.download_request_async(request)
 
     async def _download_in_queue(self, request: Request) -> Response:
         return await self._count(self._enqueue_request, request)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from logging import getLogger
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 from urllib.request import getproxies, proxy_bypass
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from scrapy.statscollectors import StatsCollector
 
     from rdfaspider.resolver.addresses import Address
+
+logger = getLogger(__name__)
 
 # Seconds between two checks for names that wait behind slow ones.
 _LOOK_AGAIN = 0.2
@@ -124,9 +127,10 @@ class ResolverExtension:
 
 
 def check_wiring(settings: BaseSettings) -> None:
-    """Raise UsageError if the settings would let a download bypass the guard."""
+    """Raise UsageError if a download would bypass the guard; warn if the user wants it so."""
     if not issubclass(load_object(settings["TWISTED_DNS_RESOLVER"]), Resolver):
         raise UsageError("TWISTED_DNS_RESOLVER is not rdfaspider.resolver.Resolver.")
+    unguarded: dict[str, list[str]] = {}
     for scheme, path in settings.getwithbase("DOWNLOAD_HANDLERS").items():
         if path is None or scheme in _HARMLESS:
             continue
@@ -138,7 +142,20 @@ def check_wiring(settings: BaseSettings) -> None:
                 f" out, or use {_GUARDED}."
             ) from error
         if not getattr(handler, "is_guarded", False):
+            unguarded.setdefault(handler.__name__, []).append(scheme)
+    for name, schemes in unguarded.items():
+        finding = (
+            f"DOWNLOAD_HANDLERS has {name} for {' and '.join(schemes)}, which bypasses the"
+            " address guard"
+        )
+        if not settings.getbool("RESOLVER_ALLOW_UNGUARDED"):
             raise UsageError(
-                f"DOWNLOAD_HANDLERS has {handler.__name__} for {scheme}, which bypasses the"
-                f" address guard: leave it out, or use {_GUARDED}."
+                f"{finding}: leave it out, or use {_GUARDED}, or a handler with is_guarded"
+                " (docs/resolver.md), or set RESOLVER_ALLOW_UNGUARDED."
+            )
+        if not settings["CREW_JOBDIR"]:  # else the crawl that started this worker has said so
+            logger.warning(
+                "%s: a page can send it to private addresses, and only its own limits of size and time"
+                " apply.",
+                finding,
             )

@@ -213,6 +213,9 @@ class RdfaSpider(Spider):
             page.dates = meta.get("sitemap_dates", [])
         elif 300 <= status < 400 and "Location" in response.headers:
             self._redirect(page, header_text(response.headers, "Location"))
+        elif response.url != page.url and not self._is_same(response.url, page.url):
+            # A download handler has followed redirects; where they end has a turn of its own.
+            self._redirect(page, response.url)
         elif not 200 <= status < 300:
             # A server may send any number, but the number of counters is limited.
             page.outcome, page.reason = "failed", str(status) if 100 <= status < 600 else "status"
@@ -395,6 +398,14 @@ class RdfaSpider(Spider):
         """Report at once if the page that cannot be fetched is a seed."""
         if page.depth == 0:
             self.crawler.signals.send_catch_log(seed_failed, url=page.url, problem=problem)
+
+    def _is_same(self, url: str, other: str) -> bool:
+        """Tell whether two URLs differ only in what cleaning drops, such as a session id."""
+        try:
+            url = redirect_target(url, other)
+        except ValueError:
+            return False
+        return self._admitted(url)[0] == self._admitted(other)[0]
 
     def _redirect(self, page: Page, location: str) -> None:
         """Make the page a redirect to `location`, or a failure if that leads nowhere or too far."""

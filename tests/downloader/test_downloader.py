@@ -20,6 +20,8 @@ from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 
 if TYPE_CHECKING:
+    from scrapy import Spider
+
     from tests.conftest import Crawler
 
 LISTENER = """
@@ -97,10 +99,16 @@ def test_fewer_are_fetched_while_those_who_read_pages_are_behind() -> None:
     asyncio.run(run())
 
 
-def test_only_our_handlers_are_called_without_scrapys_choice() -> None:
-    ours = SimpleNamespace(download_request=object(), is_guarded=True)
-    another = SimpleNamespace(download_request=object())
-    handlers: dict[str, Any] = {"http": ours, "https": another}
+def test_guarded_handlers_are_called_without_scrapys_choice_unless_they_want_a_spider() -> None:
+    async def new(request: Request) -> Any: ...
+
+    def old(request: Request, spider: Spider) -> None: ...
+
+    handlers: dict[str, Any] = {
+        "http": SimpleNamespace(download_request=new, is_guarded=True),
+        "https": SimpleNamespace(download_request=old, is_guarded=True),
+        "data": SimpleNamespace(download_request=new),
+    }
     downloader = Downloader.__new__(Downloader)
     downloader._downloads = {}
     downloader.handlers = SimpleNamespace(  # type: ignore[assignment]
@@ -108,9 +116,13 @@ def test_only_our_handlers_are_called_without_scrapys_choice() -> None:
     )
     for _ in range(2):
         download = downloader._download_of
-        assert download(Request("http://a.test/")) is ours.download_request
-        for url in ("https://a.test/", "ftp://a.test/"):  # the other one may still want a spider
+        for url in ("http://a.test/", "data:,x"):
+            assert download(Request(url)) is new
+        for url in ("https://a.test/", "ftp://a.test/"):
             assert download(Request(url)) is downloader.handlers.download_request_async
+    handlers["http"] = SimpleNamespace(download_request=new)
+    downloader._downloads.clear()
+    assert downloader._download_of(Request("http://a.test/")) == downloader._download_unguarded
 
 
 @pytest.mark.parametrize("has_failed", [False, True])

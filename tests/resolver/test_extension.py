@@ -35,6 +35,22 @@ def test_others_are_not(guarded: dict[str, Any], scheme: str, other: str) -> Non
         check_wiring(Settings(guarded))
 
 
+def test_others_may_be_let_in_which_is_said_once(
+    guarded: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    other = guarded["DOWNLOAD_HANDLERS"] | {"http": UNGUARDED, "https": UNGUARDED}
+    settings = {**guarded, "DOWNLOAD_HANDLERS": other}
+    with pytest.raises(UsageError, match=r"HTTP11DownloadHandler .* set RESOLVER_ALLOW_UNGUARDED"):
+        check_wiring(Settings(settings))
+    check_wiring(Settings({**settings, "RESOLVER_ALLOW_UNGUARDED": True}))
+    (said,) = caplog.messages
+    assert said.startswith("DOWNLOAD_HANDLERS has HTTP11DownloadHandler for http and https, which")
+    caplog.clear()
+    worker = {"RESOLVER_ALLOW_UNGUARDED": True, "CREW_JOBDIR": "crawl"}
+    check_wiring(Settings({**settings, **worker}))
+    assert caplog.messages == []
+
+
 def test_a_handler_that_is_gone_is_named(guarded: dict[str, Any]) -> None:
     gone = "rdfaspider.downloader.aiohttp.GuardedAiohttpDownloadHandler"
     guarded["DOWNLOAD_HANDLERS"]["https"] = gone

@@ -9,6 +9,12 @@ SETTINGS = (
         "Addresses that are not public but may be crawled: an address, a network, a name or `host:port`.",
         syntax="rdfaspider.resolver.guard.Guard",
     ),
+    Setting(
+        "RESOLVER_ALLOW_UNGUARDED",
+        False,
+        "Let in download handlers that bypass the address guard"
+        " ([resolver.md](resolver.md#other-download-handlers)).",
+    ),
     # 50,000 take some 27 MB.
     whole(
         "RESOLVER_CACHE_NAMES",
