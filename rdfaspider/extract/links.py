@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Final
 
 from rdfaspider.extract.document.tree import Document
 from rdfaspider.extract.files import FileJoiner
@@ -19,9 +18,9 @@ from rdfaspider.extract.mediatypes import media_kind
 from rdfaspider.extract.percentencoding import query_encoder
 from rdfaspider.urls import Joiner, as_linked
 
-ATTRIBUTES: Final = frozenset(("href", "src", "http-equiv"))
+ATTRIBUTES = frozenset(("href", "src", "http-equiv"))
 
-FOLLOWED: Final = frozenset(
+FOLLOWED = frozenset(
     (
         "alternate",
         "canonical",
@@ -41,22 +40,20 @@ FOLLOWED: Final = frozenset(
     )
 )
 # Elements that embed media, with their kind where the source does not tell another.
-_EMBEDDING: Final = {
+_EMBEDDING = {
     "audio": "audio",
     "embed": "other",
     "img": "image",
     "source": "video",
     "video": "video",
 }
-_ANY_KIND: Final = frozenset(("embed", "source"))
-_LINKING: Final = frozenset(("a", "area", "frame", "iframe", "link", "meta", *_EMBEDDING))
-_REFRESH: Final = re.compile(
-    r"""[\s\d.]*+(?:[;,]\s*+|(?<=\s))url\s*+=\s*+["']?([^"']*+)""", re.IGNORECASE
-)
-_REFERENCE: Final = 2_000  # characters read of what a page refreshes to
-_ANCHOR: Final = 200  # characters kept of an anchor text
-_ANCHORS: Final = 1_000_000  # characters read for all of them: anchors may stand inside each other
-_URLS: Final = 2_000_000  # characters of all links: a long base may make each of them long
+_ANY_KIND = frozenset(("embed", "source"))
+_LINKING = frozenset(("a", "area", "frame", "iframe", "link", "meta", *_EMBEDDING))
+_REFRESH = re.compile(r"""[\s\d.]*+(?:[;,]\s*+|(?<=\s))url\s*+=\s*+["']?([^"']*+)""", re.IGNORECASE)
+_REFERENCE = 2_000  # characters read of what a page refreshes to
+_ANCHOR = 200  # characters kept of an anchor text
+_ANCHORS = 1_000_000  # characters read for all of them: anchors may stand inside each other
+_URLS = 2_000_000  # characters of all links: a long base may make each of them long
 
 
 @dataclass(slots=True)

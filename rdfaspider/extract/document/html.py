@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from functools import lru_cache
 from itertools import islice
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any
 
 import turbohtml
 from turbohtml import query
@@ -19,7 +19,7 @@ from rdfaspider.extract.document.tree import (
     UNPLACED,
     UNSEEN,
     XHTML,
-    Element,
+    Document,
     Spend,
     escaped,
     start_tag,
@@ -27,21 +27,18 @@ from rdfaspider.extract.document.tree import (
 )
 from rdfaspider.heap import limited
 
-_HIDDEN: Final = ",".join(("[hidden]", *sorted(UNSEEN)))
-_FLOWING: Final = ",".join(sorted(INLINE))
-_NAMESPACE: Final = re.compile(rb"xmlns:[^\s=>/]{1,64}+")
-_NAMESPACES: Final = (
-    64  # different names of such attributes in a page; each is looked for on each element
-)
-_SPECIAL: Final = re.compile(r"([^\w-])")
-_LINKING: Final = frozenset(("href", "src"))
-_DEPTH: Final = 128  # listed elements inside each other, the text of each of which may be asked for
-_MEMORY: Final = 160 << 20  # bytes that a tree may take; the largest of other pages take 120 MB
-_SMALL: Final = 10_000  # bytes of a page whose tree takes less in any case
-_text: Final[Callable[[Any], str]] = attrgetter("text")
+_HIDDEN = ",".join(("[hidden]", *sorted(UNSEEN)))
+_FLOWING = ",".join(sorted(INLINE))
+_NAMESPACE = re.compile(rb"xmlns:[^\s=>/]{1,64}+")
+_NAMESPACES = 64  # different names of such attributes in a page; each is looked for on each element
+_SPECIAL = re.compile(r"([^\w-])")
+_LINKING = frozenset(("href", "src"))
+_DEPTH = 128  # listed elements inside each other, the text of each of which may be asked for
+_MEMORY = 160 << 20  # bytes that a tree may take; the largest of other pages take 120 MB
+_SMALL = 10_000  # bytes of a page whose tree takes less in any case
 
 
-class HtmlDocument:
+class HtmlDocument(Document):
     """A page of HTML; its tree lives as long as the document.
 
     Most elements of many pages are plain links, which matter only to the list of links. Finding the
@@ -52,20 +49,6 @@ class HtmlDocument:
     their nearest listed ancestor.
     """
 
-    __slots__ = (
-        "_limit",
-        "_names",
-        "_places",
-        "_tree",
-        "elements",
-        "embedded",
-        "host",
-        "is_cut",
-        "namespaces",
-        "text",
-        "title",
-    )
-
     def __init__(self, body: bytes, names: frozenset[str], limit: int) -> None:
         """Parse a page in UTF-8; raise MemoryError if its tree is too large."""
         self._tree = parsed(body.decode())
@@ -73,13 +56,11 @@ class HtmlDocument:
             if _is_html(template):  # what is inside is not on the page
                 template.clear()
         self.host = "html5"
-        self.text: Callable[[Any], str] = _text
+        self.text = attrgetter("text")
+        self.embedded = []
         declared = dict.fromkeys(_NAMESPACE.findall(body.lower()))
-        self.namespaces = frozenset(
-            name.decode("utf-8", "replace") for name in islice(declared, _NAMESPACES)
-        )
-        self.embedded: list[tuple[str, bytes]] = []
-        self._names = names | self.namespaces
+        namespaces = (name.decode("utf-8", "replace") for name in islice(declared, _NAMESPACES))
+        self._names = names.union(namespaces)
         self._limit = limit
         self._list()
         self.is_cut |= len(declared) > _NAMESPACES
@@ -87,7 +68,6 @@ class HtmlDocument:
         self.title = next(titles, "")
 
     def list_also(self, name: str) -> None:
-        """List the elements that have another attribute, too; indices change."""
         self._names |= {name}
         self._list()
 
@@ -95,7 +75,7 @@ class HtmlDocument:
         root: Any = self._tree.root
         # At the deepest level some elements stand beside the root.
         self._places: dict[Any, int] = {root: 0, self._tree: 0}
-        self.elements: list[Element] = [(-1, "html", _strings(root), root)]
+        self.elements = [(-1, "html", _strings(root), root)]
         places, elements = self._places, self.elements
         nodes: list[Any] = _matcher(self._names).select(self._tree, self._limit + 1)
         if nodes and nodes[0] is root:
@@ -128,9 +108,9 @@ class HtmlDocument:
             places[node] = len(elements)
             elements.append((parent, node.tag, attributes, node))
             depths.append(depth)
+        self.attributes = set().union(*(attributes for _, _, attributes, _ in elements))
 
     def place(self, index: int) -> int:
-        """Return the index of the nearest listed ancestor of an unplaced element, which has its place now."""
         return self.elements[self._listed(self.elements[index][3])][0]
 
     def _listed(self, node: Any) -> int:
@@ -151,11 +131,9 @@ class HtmlDocument:
         return place
 
     def has_elements(self, node: Any) -> bool:
-        """Tell whether an element has child elements."""
         return any(isinstance(child, turbohtml.Element) for child in node.children)
 
     def visible_text(self) -> str:
-        """Return the text that a browser shows, with a space where it shows a break; nodes are gone then."""
         body = self._tree.select_one("body")
         if body is None:
             return ""
@@ -167,12 +145,10 @@ class HtmlDocument:
         return " ".join(body.strings)
 
     def html(self, node: Any, spend: Spend) -> str:
-        """Return the content of an element as HTML."""
         content: str = node.inner_html
         return content
 
     def xml(self, node: Any, namespaces: Mapping[str, str], spend: Spend) -> str:
-        """Return the content of an element as XML that stands on its own."""
         inherited = {"xmlns": XHTML, **{f"xmlns:{key}": iri for key, iri in namespaces.items()}}
         written: list[str] = []
         pending: list[tuple[Any, bool]] = [(child, True) for child in _children(node)]

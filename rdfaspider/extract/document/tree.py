@@ -11,37 +11,37 @@ nothing recurses, and a page may be nested as deep as it likes.
 
 from __future__ import annotations
 
-import re
+import html
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
-XHTML: Final = "http://www.w3.org/1999/xhtml"
+XHTML = "http://www.w3.org/1999/xhtml"
 
 Element = tuple[int, str, dict[str, str], Any]
-UNPLACED: Final = -2
+UNPLACED = -2
 """Stands for the index of an ancestor that nobody has looked for."""
 
 Spend = Callable[[int], None]
 """Takes in how many characters were made out of the page; raises Full when they are too many."""
 
-MANY: Final = 32  # attributes; an element with more is listed with those that a reader asks for
-_READ: Final = """
+MANY = 32  # attributes; an element with more is listed with those that a reader asks for
+_READ = """
     about content data datatype datetime href http-equiv id inlist itemid itemprop
     itemprop-reverse itemref itemscope itemtype lang name prefix property rel resource rev
     role src type typeof value version vocab xml:base xml:lang
 """
-READ: Final = frozenset(_READ.split())
+READ = frozenset(_READ.split())
 """The attributes that readers ask for, beside those named xmlns:…"""
-_UNSEEN: Final = """
+_UNSEEN = """
     datalist head iframe link meta noembed noframes noscript rp script style template title
 """
-UNSEEN: Final = frozenset(_UNSEEN.split())
+UNSEEN = frozenset(_UNSEEN.split())
 """The elements that a browser does not show."""
-_INLINE: Final = """
+_INLINE = """
     a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr q s samp
     small span strike strong sub sup time tt u var wbr
 """
-INLINE: Final = frozenset(_INLINE.split())
+INLINE = frozenset(_INLINE.split())
 """The elements whose text a browser shows in one line with the text around them."""
 
 
@@ -58,68 +58,54 @@ class Document(Protocol):
     host: str  # the host language: html5, xhtml1, xhtml5, svg or xml
     title: str
     elements: list[Element]
+    attributes: set[str]  # the names of all attributes of the elements
     embedded: list[tuple[str, bytes]]  # base and bytes of subtrees in RDF/XML
-    namespaces: frozenset[str]  # the attributes named xmlns:… that occur
     is_cut: bool  # whether the tree does not hold the whole page
     text: Callable[[Any], str]  # the text inside a node, without comments
 
+    @property
+    def namespaces(self) -> set[str]:
+        """The attributes named xmlns:… that occur."""
+        return {name for name in self.attributes if name.startswith("xmlns:")}
+
     def list_also(self, name: str) -> None:
         """List the elements that have another attribute, too; indices change."""
-        ...
 
     def place(self, index: int) -> int:
         """Return the index of the nearest listed ancestor of an unplaced element, which has its place now."""
-        ...
+        return self.elements[index][0]
 
     def has_elements(self, node: Any) -> bool:
-        """Tell whether an element has child elements."""
-        ...
+        """Return whether an element has child elements."""
 
     def visible_text(self) -> str:
         """Return the text that a browser shows, with white space where it shows a break.
 
         After this no other method may be called: nodes may be gone.
         """
-        ...
 
     def html(self, node: Any, spend: Spend) -> str:
         """Return the content of an element as HTML."""
-        ...
 
     def xml(self, node: Any, namespaces: Mapping[str, str], spend: Spend) -> str:
         """Return the content of an element as XML that stands on its own.
 
         ``spend`` is told the length of each piece before more are made, and may raise.
         """
-        ...
+
+
+# What Canonical XML escapes in attribute values.
+_REFERENCES = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", '"': "&quot;", "\t": "&#x9;", "\n": "&#xA;", "\r": "&#xD;"}
+)
 
 
 def escaped(text: str) -> str:
     """Return character data with the characters that XML reserves escaped."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return html.escape(text, quote=False)
 
 
 def start_tag(name: str, attributes: Iterable[tuple[str, str]]) -> str:
     """Return a start tag of XML, its attributes in the order given."""
-    written = [f' {key}="{_quoted(value)}"' for key, value in attributes]
+    written = [f' {key}="{value.translate(_REFERENCES)}"' for key, value in attributes]
     return f"<{name}{''.join(written)}>"
-
-
-def _quoted(value: str) -> str:
-    if not _RESERVED.search(value):
-        return value
-    for character, reference in _REFERENCES:
-        value = value.replace(character, reference)
-    return value
-
-
-_RESERVED: Final = re.compile('[&<"\t\n\r]')
-# What Canonical XML escapes in attribute values, the ampersand first.
-_REFERENCES: Final = (
-    ("&", "&amp;"),
-    ("<", "&lt;"),
-    ('"', "&quot;"),
-    ("\t", "&#x9;"),
-    ("\n", "&#xA;"),
-    ("\r", "&#xD;"),
-)

@@ -17,6 +17,7 @@ from rdfaspider.extract.document.tree import (
     MANY,
     UNSEEN,
     XHTML,
+    Document,
     Element,
     Spend,
     escaped,
@@ -34,21 +35,8 @@ _EVENTS = ("start", "end", "start-ns")
 _text = etree.XPath("string()")
 
 
-class XmlDocument:
+class XmlDocument(Document):
     """A page in libxml2's tree."""
-
-    __slots__ = (
-        "_limit",
-        "_names",
-        "_room",
-        "elements",
-        "embedded",
-        "host",
-        "is_cut",
-        "namespaces",
-        "text",
-        "title",
-    )
 
     def __init__(self, root: Any, host: str, names: frozenset[str], limit: int) -> None:
         self.host = host
@@ -56,21 +44,18 @@ class XmlDocument:
         self._names = names
         self._limit = limit
         self._list(root)
-        self.namespaces = frozenset(
-            name for element in self.elements for name in element[2] if name[:6] == "xmlns:"
-        )
         title = next(root.iter("title", f"{{{XHTML}}}title"), None)
         self.title = "" if title is None else _text(title)
 
     def list_also(self, name: str) -> None:
-        """List the elements that have another attribute, too; indices change."""
         self._names |= {name}
         self._list(self.elements[0][3])
 
     def _list(self, root: Any) -> None:
         self._room = _EMBEDDED
-        self.embedded: list[tuple[str, bytes]] = []
+        self.embedded = []
         self.elements = self._listed(root, self._names, self._limit)
+        self.attributes = set().union(*(attributes for _, _, attributes, _ in self.elements))
         self.is_cut = len(self.elements) >= self._limit or self._room <= 0
 
     def _listed(self, root: Any, names: frozenset[str], limit: int) -> list[Element]:
@@ -111,16 +96,10 @@ class XmlDocument:
             self._room -= len(base) + len(subtree)
             self.embedded.append((base, subtree))
 
-    def place(self, index: int) -> int:
-        """Return the index of the nearest listed ancestor of an element; all have their places."""
-        return self.elements[index][0]
-
     def has_elements(self, node: Any) -> bool:
-        """Tell whether an element has child elements."""
         return next(node.iterchildren("*"), None) is not None
 
     def visible_text(self) -> str:
-        """Return the text that a browser shows, with a space where it shows a break."""
         written: list[str] = []
         walk = etree.iterwalk(self.elements[0][3], events=("start", "end"))
         for event, node in walk:
@@ -137,11 +116,9 @@ class XmlDocument:
         return "".join(written)
 
     def html(self, node: Any, spend: Spend) -> str:
-        """Return the content of an element as HTML."""
         return self.xml(node, {}, spend)
 
     def xml(self, node: Any, namespaces: Mapping[str, str], spend: Spend) -> str:
-        """Return the content of an element as XML that stands on its own."""
         inherited = {f"xmlns:{prefix}": iri for prefix, iri in namespaces.items()}
         for prefix, iri in node.nsmap.items():
             inherited[f"xmlns:{prefix}" if prefix else "xmlns"] = iri

@@ -69,18 +69,6 @@ class Place(NamedTuple):
 class Inliner:
     """Replaces the links of one block's contexts; ``names`` are the words that the block uses."""
 
-    __slots__ = (
-        "_contexts",
-        "_has_scoped",
-        "_kept",
-        "_left",
-        "_names",
-        "_room",
-        "_switches",
-        "_terms",
-        "missing",
-    )
-
     def __init__(self, names: set[str], contexts: Contexts) -> None:
         self.missing = 0
         self._has_scoped = False

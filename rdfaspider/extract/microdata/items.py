@@ -8,7 +8,6 @@ is wrong in Microdata but valid in RDF: it is described, and counted as a warnin
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Final
 
 from rdfaspider.extract.contexts import RDF
 from rdfaspider.extract.document.tree import Document
@@ -18,21 +17,19 @@ from rdfaspider.extract.microdata.values import ItemValues
 from rdfaspider.extract.triples import iris
 from rdfaspider.extract.triples.graph import Full, Graph, Labels, Warnings
 
-ATTRIBUTES: Final = frozenset(("itemscope", "itemprop", "itemprop-reverse", "lang", "xml:lang"))
+ATTRIBUTES = frozenset(("itemscope", "itemprop", "itemprop-reverse", "lang", "xml:lang"))
 
 Item = tuple[int, str]
 """The index of an item, and the namespace that its names are taken from."""
 
-_TYPE: Final = f"<{RDF}type>"
-_HOSTS: Final = frozenset(("html5", "xhtml1", "xhtml5"))
-_VISIT: Final = (
-    20  # characters that each property counts, so that items which share useless ones end too
-)
+_TYPE = f"<{RDF}type>"
+_HOSTS = frozenset(("html5", "xhtml1", "xhtml5"))
+_VISIT = 20  # characters that each property counts, so that items which share useless ones end too
 
 
 def is_worth(document: Document) -> bool:
     """Tell whether a document has an item."""
-    return any("itemscope" in attributes for _, _, attributes, _ in document.elements)
+    return "itemscope" in document.attributes
 
 
 def read(
@@ -65,22 +62,6 @@ def read(
 
 class _Reader:
     """Describes the items of one document."""
-
-    __slots__ = (
-        "_elements",
-        "_graph",
-        "_labels",
-        "_open",
-        "_predicates",
-        "_registry",
-        "_scopes",
-        "_subjects",
-        "_types",
-        "_untyped",
-        "_values",
-        "_warnings",
-        "_written",
-    )
 
     def __init__(
         self,

@@ -15,19 +15,16 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from itertools import starmap
-from typing import Final
 
 from rdfaspider.extract.document.tree import Document
 from rdfaspider.extract.triples.literals import language_suffix
 
-NOBODY: Final = -1
-_REFERENCES: Final = 10_000  # of one item that are looked at
+NOBODY = -1
+_REFERENCES = 10_000  # of one item that are looked at
 
 
 class Scopes:
     """Finds the items of a document and, for each, its properties; languages come along."""
-
-    __slots__ = ("_elements", "_ends", "_owned", "_places", "_scopes", "languages", "top")
 
     def __init__(self, document: Document) -> None:
         self._elements = document.elements

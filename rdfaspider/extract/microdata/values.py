@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final
 
 from rdfaspider.extract.contexts import XSD
 from rdfaspider.extract.document.tree import Document
@@ -16,21 +15,19 @@ from rdfaspider.extract.triples.graph import Graph
 from rdfaspider.extract.triples.iris import Base
 from rdfaspider.extract.triples.literals import time_suffix
 
-_LINKS: Final = {
+_LINKS = {
     **dict.fromkeys(("a", "area", "link"), "href"),
     **dict.fromkeys(("audio", "embed", "iframe", "img", "source", "track", "video"), "src"),
     "object": "data",
 }
-_NUMBERS: Final = frozenset(("data", "meter"))
-_SOURCES: Final = {**_LINKS, "data": "value", "meter": "value", "time": "datetime"}
-_INTEGER: Final = re.compile(r"-?\d+", re.A)
-_DOUBLE: Final = re.compile(r"-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?", re.A)
+_NUMBERS = frozenset(("data", "meter"))
+_SOURCES = {**_LINKS, "data": "value", "meter": "value", "time": "datetime"}
+_INTEGER = re.compile(r"-?\d+", re.A)
+_DOUBLE = re.compile(r"-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?", re.A)
 
 
 class ItemValues:
     """Makes terms out of attributes and text, each element's once, within the graph's limits."""
-
-    __slots__ = ("_base", "_document", "_graph", "_known", "_languages")
 
     def __init__(
         self, document: Document, base: Base, languages: Sequence[str], graph: Graph

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from rdfaspider.extract.contexts import RDFA, TERMS, XHTML_TERMS
 from rdfaspider.extract.rdfa.names import Names, declared
 from rdfaspider.extract.triples.graph import Graph, Labels, Warnings
 from rdfaspider.extract.triples.iris import Base
 from rdfaspider.extract.triples.literals import language_suffix
 
-DECLARATIONS: Final = frozenset(("vocab", "prefix", "lang", "xml:lang", "xml:base"))
-_USES_VOCABULARY: Final = f"<{RDFA}usesVocabulary>"
+DECLARATIONS = frozenset(("vocab", "prefix", "lang", "xml:lang", "xml:base"))
+_USES_VOCABULARY = f"<{RDFA}usesVocabulary>"
 
 Lists = tuple[str, dict[str, list[str]]]
 """A subject, and for each predicate the items that will become its list."""
@@ -46,8 +44,6 @@ class Context:
 
 class Declarations:
     """Reads the attributes that declare a base, prefixes, a vocabulary or a language."""
-
-    __slots__ = ("_graph", "_has_base", "_has_lang", "_prefixes_left", "_warnings")
 
     def __init__(self, host: str, graph: Graph, warnings: Warnings) -> None:
         self._graph = graph

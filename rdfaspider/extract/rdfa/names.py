@@ -9,30 +9,27 @@ any page are remembered from page to page.
 from __future__ import annotations
 
 import re
-from typing import Final
 
 from rdfaspider.extract.contexts import PREFIXES, XHTML_VOCABULARY
 from rdfaspider.extract.triples import iris
 from rdfaspider.extract.triples.graph import Graph, Labels, Warnings
 
 # Tokens of one attribute that are looked at: each may become an IRI of thousands of characters.
-_TOKENS: Final = 1_000
+_TOKENS = 1_000
 
-_TERM: Final = re.compile(r"[^\W\d][\w.\-·/]*")
-_NCNAME: Final = re.compile(r"[^\W\d][\w.\-·]*")
+_TERM = re.compile(r"[^\W\d][\w.\-·/]*")
+_NCNAME = re.compile(r"[^\W\d][\w.\-·]*")
 
 _Scope = tuple[type, str, tuple[tuple[str, str], ...]]
 _Meanings = dict[str, tuple[str, ...]]
-_MOST_REMEMBERED: Final = 2_000
+_MOST_REMEMBERED = 2_000
 # Characters of a name, and prefixes in scope, with which it is remembered.
-_SHORT_NAME: Final = 60
-_FEW_PREFIXES: Final = 24
+_SHORT_NAME = 60
+_FEW_PREFIXES = 24
 
 
 class _Remembered:
     """What short names mean, by scope and name. A page may bring many of its own: then it begins again."""
-
-    __slots__ = ("_room", "_scopes")
 
     def __init__(self) -> None:
         self._scopes: dict[_Scope, _Meanings] = {}
@@ -63,26 +60,11 @@ class _Remembered:
         self._room = _MOST_REMEMBERED
 
 
-_REMEMBERED: Final = _Remembered()
+_REMEMBERED = _Remembered()
 
 
 class Names:
     """The prefixes, the vocabulary and the base in scope, and what values mean under them."""
-
-    __slots__ = (
-        "_document",
-        "_graph",
-        "_known",
-        "_labels",
-        "_predicates",
-        "_resources",
-        "_terms",
-        "_values",
-        "base",
-        "prefixes",
-        "vocabulary",
-        "warnings",
-    )
 
     def __init__(
         self,

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Final
 
 from rdfaspider.extract.contexts import RDF, RDFA
 from rdfaspider.extract.triples.graph import Graph
 
-_TYPE: Final = f"<{RDF}type>"
-_COPY: Final = f"<{RDFA}copy>"
-_PATTERN: Final = f"<{RDFA}Pattern>"
-_VISIT: Final = 20  # characters that a pattern costs, so that long ways to useless ones end too
+_TYPE = f"<{RDF}type>"
+_COPY = f"<{RDFA}copy>"
+_PATTERN = f"<{RDFA}Pattern>"
+_VISIT = 20  # characters that a pattern costs, so that long ways to useless ones end too
 
 
 def copy_patterns(graph: Graph) -> None:

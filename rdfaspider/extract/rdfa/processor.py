@@ -9,7 +9,7 @@ no triple by itself, such as a plain link, is processed only if a descendant nee
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
 from pyoxigraph import RdfFormat
 
@@ -24,7 +24,7 @@ from rdfaspider.extract.rdfa.vocabulary import Vocabularies, expand
 from rdfaspider.extract.triples.graph import Full, Graph, Labels, Warnings
 from rdfaspider.extract.triples.statements import Statements
 
-ATTRIBUTES: Final = DECLARATIONS | {
+ATTRIBUTES = DECLARATIONS | {
     "about",
     "resource",
     "href",
@@ -35,47 +35,31 @@ ATTRIBUTES: Final = DECLARATIONS | {
     "typeof",
 }
 
-_RESOURCES: Final = ATTRIBUTES - DECLARATIONS
-_COMPLEX: Final = frozenset(("about", "inlist", "rel", "rev", "typeof"))
-_SOURCES: Final = frozenset(("property", "typeof", "vocab"))  # each of them makes a triple
-TYPE: Final = f"<{RDF}type>"
-_NIL: Final = f"<{RDF}nil>"
-_FIRST: Final = f"<{RDF}first>"
-_REST: Final = f"<{RDF}rest>"
-_ROLE: Final = f"<{XHTML_VOCABULARY}role>"
+_RESOURCES = ATTRIBUTES - DECLARATIONS
+_COMPLEX = frozenset(("about", "inlist", "rel", "rev", "typeof"))
+_SOURCES = frozenset(("property", "typeof", "vocab"))  # each of them makes a triple
+TYPE = f"<{RDF}type>"
+_NIL = f"<{RDF}nil>"
+_FIRST = f"<{RDF}first>"
+_REST = f"<{RDF}rest>"
+_ROLE = f"<{XHTML_VOCABULARY}role>"
 
 
 def is_worth(document: Document, role: bool = False) -> bool:
     """Tell, without a walk, whether a document can hold a triple; a no is always right."""
-    if document.embedded:
-        return True
     sources = _SOURCES | {"role"} if role else _SOURCES
-    for _, _, attributes, _ in document.elements:
-        if not sources.isdisjoint(attributes):
-            return True
-        for name in ("rel", "rev"):
-            value = attributes.get(name)
-            if value and (":" in value or not XHTML_TERMS.keys().isdisjoint(value.lower().split())):
-                return True
-    return False
+    if document.embedded or not sources.isdisjoint(document.attributes):
+        return True
+    relations = (each.get(name) for *_, each, _ in document.elements for name in ("rel", "rev"))
+    return any(
+        ":" in value or not XHTML_TERMS.keys().isdisjoint(value.lower().split())
+        for value in relations
+        if value
+    )
 
 
 class Processor:
     """Walks one document and fills a graph with its triples."""
-
-    __slots__ = (
-        "_declarations",
-        "_document",
-        "_graph",
-        "_hangs",
-        "_is_html",
-        "_is_html5",
-        "_labels",
-        "_lists",
-        "_roles",
-        "_values",
-        "_warnings",
-    )
 
     def __init__(
         self, document: Document, labels: Labels, graph: Graph, warnings: Warnings

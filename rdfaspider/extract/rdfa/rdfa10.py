@@ -28,8 +28,6 @@ from rdfaspider.extract.triples.iris import Base
 class Processor10(Processor):
     """Walks a document of RDFa 1.0 as ``Processor`` walks others."""
 
-    __slots__ = ()
-
     def __init__(
         self, document: Document, labels: Labels, graph: Graph, warnings: Warnings
     ) -> None:
@@ -108,8 +106,6 @@ def _named(names: Names, attributes: dict[str, str], resource: str, link: str) -
 class _Declarations(Declarations):
     """Knows xmlns:… alone."""
 
-    __slots__ = ()
-
     def _initial_names(self, host: str, base: Base, document: Base, labels: Labels) -> Names:
         return _Names(base, document, LINK_TYPES, labels, self._warnings, self._graph)
 
@@ -122,8 +118,6 @@ class _Declarations(Declarations):
 
 class _Names(Names):
     """Resolves CURIEs by their declaration only, and terms only as link types."""
-
-    __slots__ = ()
 
     def _resource(self, value: str) -> str | None:
         return super()._resource(value) if value.startswith("[") else self.base.term(value)
@@ -142,8 +136,6 @@ class _Names(Names):
 
 class _Silence(Names):
     """The names inside an XML literal: nothing means anything there."""
-
-    __slots__ = ()
 
     def __init__(self, names: Names) -> None:
         self.base = names.base
@@ -164,8 +156,6 @@ class _Silence(Names):
 
 class _Values(Values):
     """Makes an XML literal of mark-up where nothing asks for another value."""
-
-    __slots__ = ()
 
     def value(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from rdfaspider.extract.contexts import RDF
 from rdfaspider.extract.document.tree import Document
@@ -10,15 +10,13 @@ from rdfaspider.extract.rdfa.context import Context
 from rdfaspider.extract.triples.graph import Graph
 from rdfaspider.extract.triples.literals import time_suffix
 
-XML_LITERAL: Final = f"^^<{RDF}XMLLiteral>"
-_HTML_LITERAL: Final = f"^^<{RDF}HTML>"
-_UNTYPABLE: Final = frozenset((f"^^<{RDF}langString>", f"^^<{RDF}dirLangString>"))
+XML_LITERAL = f"^^<{RDF}XMLLiteral>"
+_HTML_LITERAL = f"^^<{RDF}HTML>"
+_UNTYPABLE = frozenset((f"^^<{RDF}langString>", f"^^<{RDF}dirLangString>"))
 
 
 class Values:
     """Makes literals out of attributes and text, within the limits of the graph."""
-
-    __slots__ = ("_document", "_graph", "_has_times", "_text")
 
     def __init__(self, document: Document, graph: Graph) -> None:
         self._document = document

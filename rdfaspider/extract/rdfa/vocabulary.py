@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Final
 
 from pyoxigraph import Quad, RdfFormat, parse
 
@@ -15,12 +14,12 @@ from rdfaspider.extract.triples.graph import Graph
 
 Vocabularies = Mapping[str, Iterable[Quad]]
 
-_TYPE: Final = f"<{RDF}type>"
-_USES: Final = f"<{RDFA}usesVocabulary>"
-_RDFS: Final = "<http://www.w3.org/2000/01/rdf-schema#"
-_OWL: Final = "<http://www.w3.org/2002/07/owl#"
-_WIDENS: Final = frozenset((f"{_RDFS}subPropertyOf>", f"{_RDFS}subClassOf>"))
-_EQUATES: Final = frozenset((f"{_OWL}equivalentProperty>", f"{_OWL}equivalentClass>"))
+_TYPE = f"<{RDF}type>"
+_USES = f"<{RDFA}usesVocabulary>"
+_RDFS = "<http://www.w3.org/2000/01/rdf-schema#"
+_OWL = "<http://www.w3.org/2002/07/owl#"
+_WIDENS = frozenset((f"{_RDFS}subPropertyOf>", f"{_RDFS}subClassOf>"))
+_EQUATES = frozenset((f"{_OWL}equivalentProperty>", f"{_OWL}equivalentClass>"))
 
 
 @cache

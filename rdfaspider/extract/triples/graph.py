@@ -22,8 +22,6 @@ Warnings = Counter[str]
 class Labels:
     """Blank node labels of one page: unique through the page's digest, the same on every run."""
 
-    __slots__ = ("_named", "_next", "_prefix")
-
     def __init__(self, digest: str) -> None:
         self._prefix = f"_:b{digest}x"
         self._next = 0
@@ -51,8 +49,6 @@ class Graph:
 
     ``frame`` is the length of the graph's name, which each quad will hold.
     """
-
-    __slots__ = ("_frame", "_longest", "_quads", "_room", "cuts", "limits", "triples")
 
     def __init__(self, limits: Limits, cuts: Counter[str], frame: int = 0) -> None:
         self.triples: dict[Triple, None] = {}

@@ -8,31 +8,26 @@ that no IRI may hold (a space, ``{``, a stray ``%``): they are percent-encoded, 
 from __future__ import annotations
 
 import re
-from typing import Final
 
 from pyoxigraph import NamedNode
 
 from rdfaspider.extract.document.tree import Spend
 
-SHORT: Final = (
-    100  # characters of a term that is not counted when it is made: a page has no room for many
-)
+SHORT = 100  # characters of a term that is not counted when it is made: a page has no room for many
 
-_PARTS: Final = re.compile(
+_PARTS = re.compile(
     r"(?:([A-Za-z][A-Za-z0-9+.\-]*):)?(?://([^/?#]*))?([^?#]*)(\?[^#]*)?(#.*)?", re.S
 )
-_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
-_ILLEGAL: Final = re.compile(r"[\x00-\x20<>\"{}|\\^`\x7f-\x9f\ue000-\uf8ff]|%(?![0-9A-Fa-f]{2})")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+_ILLEGAL = re.compile(r"[\x00-\x20<>\"{}|\\^`\x7f-\x9f\ue000-\uf8ff]|%(?![0-9A-Fa-f]{2})")
 
 # References that need no work, as most do: (1) an absolute IRI, (2) a path from the root, (3) a fragment.
-_TAIL: Final = (
-    r"(?:/[\w~!$&'()*+,;=:@\-][\w.~!$&'()*+,;=:@\-]*+)*+/?(?:\?[\w.~!$&'()*+,;=:@/?\-]*+)?"
-)
-_TARGET: Final = r"#[\w.~!$&'()*+,;=:@/?\-]*+"
-_PLAIN: Final = re.compile(rf"https?://[\w.\-]++(?::\d++)?{_TAIL}(?:{_TARGET})?", re.A)
-_ROOTED: Final = re.compile(rf"(?=/[^/]){_TAIL}", re.A)
-_FRAGMENT: Final = re.compile(_TARGET, re.A)
-_DOTS: Final = re.compile(r"(?:^|/)\.\.?(?:/|$)")
+_TAIL = r"(?:/[\w~!$&'()*+,;=:@\-][\w.~!$&'()*+,;=:@\-]*+)*+/?(?:\?[\w.~!$&'()*+,;=:@/?\-]*+)?"
+_TARGET = r"#[\w.~!$&'()*+,;=:@/?\-]*+"
+_PLAIN = re.compile(rf"https?://[\w.\-]++(?::\d++)?{_TAIL}(?:{_TARGET})?", re.A)
+_ROOTED = re.compile(rf"(?=/[^/]){_TAIL}", re.A)
+_FRAGMENT = re.compile(_TARGET, re.A)
+_DOTS = re.compile(r"(?:^|/)\.\.?(?:/|$)")
 
 
 def is_absolute(reference: str) -> bool:
@@ -64,19 +59,6 @@ class Base:
 
     ``spend`` is told the length of each long answer, for a long base makes them all long.
     """
-
-    __slots__ = (
-        "_fragment",
-        "_limit",
-        "_origin",
-        "_spend",
-        "_terms",
-        "authority",
-        "iri",
-        "path",
-        "query",
-        "scheme",
-    )
 
     def __init__(self, iri: str, limit: int, spend: Spend | None = None) -> None:
         self.iri = iri.partition("#")[0]

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Final
 
 from pyoxigraph import Literal
 
 from rdfaspider.extract.contexts import XSD
 
-_ZONE: Final = r"(?:Z|[+-]\d\d:\d\d)?"
-_DATE: Final = r"-?\d{4,}-\d\d-\d\d"
-_TIME: Final = r"\d\d:\d\d:\d\d(?:\.\d+)?"
-_FORMS: Final = (
+_ZONE = r"(?:Z|[+-]\d\d:\d\d)?"
+_DATE = r"-?\d{4,}-\d\d-\d\d"
+_TIME = r"\d\d:\d\d:\d\d(?:\.\d+)?"
+_FORMS = (
     ("date", re.compile(_DATE + _ZONE, re.A)),
     ("time", re.compile(_TIME + _ZONE, re.A)),
     ("dateTime", re.compile(f"{_DATE}T{_TIME}{_ZONE}", re.A)),

@@ -18,8 +18,6 @@ _FAULTS = 100  # after this many it is not the format that it claims to be
 class Statements:
     """Writes the terms of one document or block; what exceeds a limit is left out and counted."""
 
-    __slots__ = ("_graph", "_known", "_labels")
-
     def __init__(self, labels: Labels, graph: Graph) -> None:
         self._labels = labels
         self._graph = graph
