@@ -9,7 +9,6 @@ handler      the download handler of Scrapy: targets are checked, sizes and memo
 client       libcurl on the event loop
 transfer     one request and its answer, from addresses of our resolver alone
 request      what libcurl is told of a request
-answer       reads the head of an answer
 capture      the exchange as it went over the line, for the archive
 failures     what libcurl says of a download that fails, in the exceptions of Scrapy
 memory       bounds the memory of large downloads

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import resource
-import select
 import socket
 import ssl
 from contextlib import suppress
@@ -96,7 +95,7 @@ class Client:
         self._transfers: dict[pycurl.Curl, Transfer] = {}
         self._idle: list[pycurl.Curl] = []
         self._watched: dict[int, int] = {}
-        self._kept: dict[Place, int] = {}  # the socket of a connection by its ends
+        self._kept: dict[Place, int] = {}  # socket of a connection by its ends, -1 if unknown
         self._timer: asyncio.Handle | None = None
         self._is_closed = False
 
@@ -107,7 +106,7 @@ class Client:
         is_special = bool(transfer.wanted.options)
         curl = self._idle.pop() if self._idle and not is_special else self._new_handle()
         try:
-            transfer.prepare(curl, self._is_usable)
+            transfer.prepare(curl, self._kept)
             self._begin(curl, transfer)
             await transfer.finished()
         finally:
@@ -194,7 +193,7 @@ class Client:
         transfer = self._transfers.pop(curl, None)
         if transfer is None:
             return
-        if not code and transfer.is_alone:
+        if not code and self._kept.get(transfer.place) == -1:
             self._kept[transfer.place] = kept = curl.getinfo(pycurl.ACTIVESOCKET)
             if kept >= 0 and transfer.wanted.url.startswith("https:"):
                 # Bytes that follow may have been read already, and then poll does not show them.
@@ -213,17 +212,3 @@ class Client:
             self._begin(curl, transfer)
         else:
             transfer.finish(code, words)
-
-    def _is_usable(self, place: Place) -> bool:
-        """Return whether nothing has come on a connection, and it has not ended, since it was kept.
-
-        libcurl looks only once in a second.
-        """
-        if any(each.place == place and each.is_alone for each in self._transfers.values()):
-            return False  # that answer is complete, and not looked at yet
-        kept = self._kept.pop(place, -1)
-        if kept < 0:
-            return True
-        poll = select.poll()
-        poll.register(kept, select.POLLIN)
-        return not poll.poll(0)

@@ -144,7 +144,8 @@ class _Download(Transfer):
         self._request.meta["download_latency"] = self._loop.time() - self._began
         for name, value in self.head.headers:
             dict.setdefault(self._headers, name.title(), []).append(value)
-        length = self.head.length
+        lengths = dict.get(self._headers, b"Content-Length", ())
+        length = int(lengths[-1][:18]) if lengths and lengths[-1].isdigit() else None
         self._check_size(length or 0, "announces")
         self._tell(signals.headers_received, headers=self._headers, body_length=length)
         if self.head.status >= 300 and not self._handler.reads_all:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import select
 import socket
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,7 +16,6 @@ from rdfaspider.compat import (
     DownloadFailedError,
     DownloadTimeoutError,
 )
-from rdfaspider.downloader.answer import Head, head_of
 from rdfaspider.downloader.failures import (
     HUNG_UP,
     ConnectTimeoutError,
@@ -24,8 +24,6 @@ from rdfaspider.downloader.failures import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rdfaspider.downloader.request import Wanted
     from rdfaspider.resolver import Resolver
     from rdfaspider.resolver.addresses import Address
@@ -35,12 +33,23 @@ if TYPE_CHECKING:
 Place = tuple[str, int, str, int]
 
 
+_BLANK = (b"\r\n", b"\n")
+
 # How often a request is sent if its server refuses it by HTTP/2, or a kept connection ends.
 _MAX_SENDINGS = 3
 
 
 class Enough(Exception):
     """No more of a body is wanted than has come."""
+
+
+class Head(NamedTuple):
+    """The first line and the headers of an answer, in their order and as they came."""
+
+    version: str
+    status: int
+    reason: bytes
+    headers: list[tuple[bytes, bytes]]
 
 
 class Timeouts(NamedTuple):
@@ -74,6 +83,8 @@ class Transfer:
         self._timeouts = timeouts
         self._lines: list[bytes] = []
         self._sendings = 0
+        self._is_new = False  # the connection
+        self._kept: dict[Place, int] = {}
         self._error: Exception | None = None
         self._curl: pycurl.Curl = None
         self._loop = asyncio.get_running_loop()
@@ -119,15 +130,10 @@ class Transfer:
 
     # --- for the client ---
 
-    @property
-    def is_alone(self) -> bool:
-        """Return whether its connection serves one request at a time."""
-        return bool(self._lines) and self._lines[0].startswith(b"HTTP/1")
-
-    def prepare(self, curl: pycurl.Curl, is_usable: Callable[[Place], bool]) -> None:
-        """Tell libcurl all of the request; `is_usable` knows of a kept connection by its ends."""
+    def prepare(self, curl: pycurl.Curl, kept: dict[Place, int]) -> None:
+        """Tell libcurl all of the request; `kept` has the sockets of connections by HTTP/1."""
         self._curl = curl
-        self._is_usable = is_usable
+        self._kept = kept
         setopt = curl.setopt
         setopt(pycurl.URL, self.wanted.url.encode())
         setopt(pycurl.HTTPHEADER, self.wanted.lines)
@@ -203,6 +209,7 @@ class Transfer:
                 raise DownloadFailedError(f"{place[0]} is no address of {self.wanted.url}.")
             opened = socket.socket(family, kind, protocol)
             self._loop.call_soon(opened.close)  # pycurl takes a copy
+            self._is_new = True
             return opened
         except OSError as error:
             self._error = DownloadConnectionRefusedError(str(error))
@@ -227,7 +234,7 @@ class Transfer:
         if not self.may_send():
             self._error = DownloadFailedError(HUNG_UP)
             return pycurl.PREREQFUNC_ABORT
-        if not self._is_usable(self.place):
+        if not self._is_usable():
             self.needs_connection = True
             self.sent_at = 0.0
             return pycurl.PREREQFUNC_ABORT
@@ -237,18 +244,40 @@ class Transfer:
         self.address = self._admitted(address) or ip_address(address)
         return pycurl.PREREQFUNC_OK
 
+    def _is_usable(self) -> bool:
+        """Return whether nothing has come on a connection, and it has not ended, since it was kept.
+
+        libcurl looks only once in a second.
+        """
+        if self._is_new:
+            self._kept.pop(self.place, None)
+        kept = self._kept.get(self.place)
+        if kept is None:
+            return True
+        if kept < 0:  # its last answer is complete, and not looked at yet
+            return False
+        poll = select.poll()
+        poll.register(kept, select.POLLIN)
+        return not poll.poll(0)
+
     def _take_line(self, line: bytes) -> int | None:
+        """Take a line of a head; which lines are one, libcurl decides."""
         if self.head is not None:  # a trailer
             return None
-        self._lines.append(line)
-        if line.strip():
+        if line not in _BLANK:
+            self._lines.append(line)
             return None
         try:
-            self.head = head_of(self._lines)
-            if self.head is not None:
-                self.head_came()
-                if self.head.status == 101:  # what follows is another protocol
-                    raise Enough
+            head = _head_of(self._lines)
+            if head.status < 200 and head.status != 101:
+                self._lines.clear()
+                return None
+            if head.version != "2":
+                self._kept.setdefault(self.place, -1)
+            self.head = head
+            self.head_came()
+            if head.status == 101:  # what follows is another protocol
+                raise Enough
             return None
         except Exception as error:
             self._error = error
@@ -260,3 +289,16 @@ class Transfer:
         except Exception as error:
             self._error = error
             return 0
+
+
+def _head_of(lines: list[bytes]) -> Head:
+    """Return the head of an answer whose lines libcurl has accepted."""
+    if not lines:
+        raise DownloadFailedError("it does not answer in HTTP")
+    first, *rest = lines
+    version, status, *reason = first.rstrip(b"\r\n").split(b" ", 2)
+    headers = []
+    for line in rest:
+        name, _, value = line.partition(b":")
+        headers.append((name.rstrip(b" \t"), value.strip(b" \t\r\n")))
+    return Head(version[5:].decode(), int(status[:3]), reason[0] if reason else b"", headers)

@@ -1,6 +1,6 @@
 """Servers that break HTTP, over raw connections: each gives a page or a clear failure.
 
-What every browser reads is read; what could be read in two ways fails.
+What is an answer is libcurl's judgement. Of a length and chunks the chunks count, as RFC 9112 says.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ HINTS = b"HTTP/1.1 103 Hints\r\nLink: </a>\r\n\r\n"
 READ = "hello"
 BROKEN = DownloadFailedError.__name__
 CUT = ResponseDataLossError.__name__
+LARGE = DownloadCancelledError.__name__
 
 # What a server sends before it hangs up, and what becomes of it.
 ANSWERS: dict[str, tuple[bytes, str]] = {
@@ -44,9 +45,9 @@ ANSWERS: dict[str, tuple[bytes, str]] = {
     "empty lines first": (b"\r\n\n\r\n" + OK + PAGE, BROKEN),
     "no reason": (b"HTTP/1.1 200\r\n" + PAGE, READ),
     "HTTP/1.0": (b"HTTP/1.0 200 OK\r\n\r\nhello", READ),
-    "HTTP/3.0": (b"HTTP/3.0 200 OK\r\n" + PAGE, BROKEN),
+    "HTTP/3.0": (b"HTTP/3.0 200 OK\r\n" + PAGE, READ),
     "a status of two digits": (b"HTTP/1.1 20 OK\r\n" + PAGE, BROKEN),
-    "a status of five digits": (b"HTTP/1.1 99999 OK\r\n" + PAGE, BROKEN),
+    "a status of five digits": (b"HTTP/1.1 99999 OK\r\n" + PAGE, READ),
     "a status below 100": (b"HTTP/1.1 099 OK\r\n" + PAGE, BROKEN),
     "status 999": (b"HTTP/1.1 999 No\r\n" + PAGE, READ),
     "no HTTP at all": (b"<html>hello</html>\r\n\r\n", BROKEN),
@@ -57,16 +58,16 @@ ANSWERS: dict[str, tuple[bytes, str]] = {
     "a folded header": (OK + b"X: a\r\n  b\r\n" + PAGE, READ),
     "space before a colon": (OK + b"X : a\r\n" + PAGE, READ),
     "no colon": (OK + b"garbage\r\n" + PAGE, BROKEN),
-    "no name": (OK + b": x\r\n" + PAGE, BROKEN),
+    "no name": (OK + b": x\r\n" + PAGE, READ),
     "NUL in a value": (OK + b"X: a\0b\r\n" + PAGE, BROKEN),
     "NUL in a name": (OK + b"X\0: a\r\n" + PAGE, BROKEN),
     "a bare CR": (OK + b"X: a\rb\r\n" + PAGE, BROKEN),
     "CR CR LF": (OK + b"X: a\r\r\n" + PAGE, BROKEN),
     "no UTF-8": (OK + b"X: caf\xe9\xff\r\n" + PAGE, READ),
-    "127 headers": (OK + b"X: y\r\n" * 127 + PAGE, READ),
-    "129 headers": (OK + b"X: y\r\n" * 128 + PAGE, BROKEN),
+    "1,000 headers": (OK + b"X: y\r\n" * 1_000 + PAGE, READ),
+    "5,001 headers": (OK + b"X: y\r\n" * 5_000 + PAGE, BROKEN),
     "a header of 9 kB": (OK + b"X: " + b"y" * 9_000 + b"\r\n" + PAGE, READ),
-    "headers of 80 kB": (OK + (b"X: " + b"y" * 2_000 + b"\r\n") * 40 + PAGE, BROKEN),
+    "headers of 400 kB": (OK + (b"X: " + b"y" * 2_000 + b"\r\n") * 200 + PAGE, BROKEN),
     # lengths
     "two lengths": (OK + b"Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!", BROKEN),
     "one length twice": (OK + b"Content-Length: 5\r\n" + PAGE, READ),
@@ -74,9 +75,12 @@ ANSWERS: dict[str, tuple[bytes, str]] = {
     "a length below zero": (OK + b"Content-Length: -5\r\n\r\nhello", BROKEN),
     "a length with a sign": (OK + b"Content-Length: +5\r\n\r\nhello", BROKEN),
     "a length in hex": (OK + b"Content-Length: 0x5\r\n\r\nhello", BROKEN),
-    "an endless length": (OK + b"Content-Length: " + b"9" * 30 + b"\r\n\r\nhello", BROKEN),
+    "an endless length": (OK + b"Content-Length: " + b"9" * 30 + b"\r\n\r\nhello", LARGE),
     "an empty length": (OK + b"Content-Length:\r\n\r\nhello", BROKEN),
-    "a length and chunks": (OK + b"Content-Length: 5\r\n" + CHUNKED[17:] + b"0\r\n\r\n", BROKEN),
+    "a length and chunks": (
+        OK + b"Content-Length: 9\r\n" + CHUNKED[17:] + b"5\r\nhello\r\n0\r\n\r\n",
+        READ,
+    ),
     "less than the length": (OK + b"Content-Length: 50\r\n\r\nhello", CUT),
     "more than the length": (OK + PAGE + b" and more", READ),
     # chunks
@@ -92,8 +96,7 @@ ANSWERS: dict[str, tuple[bytes, str]] = {
     "another coding": (OK + b"Transfer-Encoding: rot13\r\n\r\nhello", BROKEN),
     "chunks that are not last": (OK + b"Transfer-Encoding: chunked, x\r\n\r\nhello", BROKEN),
     # more than one head
-    "nine hints": (HINTS * 9 + OK + PAGE, READ),
-    "ten hints": (HINTS * 10 + OK + PAGE, BROKEN),
+    "hints": (HINTS * 9 + OK + PAGE, READ),
     "another answer": ((OK + PAGE) * 2, READ),
     # no body
     "204 with a length": (b"HTTP/1.1 204 No\r\nContent-Length: 5\r\n\r\n", ""),
@@ -112,7 +115,7 @@ async def outcome(fetch: Any, url: str, **arguments: Any) -> str:
     except DownloadFailedError as error:
         assert str(error), "the failure has a reason"
         return type(error).__name__
-    except (DownloadTimeoutError, ResponseDataLossError) as error:
+    except (DownloadCancelledError, DownloadTimeoutError, ResponseDataLossError) as error:
         return type(error).__name__
     return str(response.body.decode())
 
