@@ -20,25 +20,11 @@ from rdfaspider.urls import Joiner, as_linked
 
 ATTRIBUTES = frozenset(("href", "src", "http-equiv"))
 
-FOLLOWED = frozenset(
-    (
-        "alternate",
-        "canonical",
-        "chapter",
-        "contents",
-        "describedby",
-        "first",
-        "index",
-        "last",
-        "meta",
-        "next",
-        "prev",
-        "previous",
-        "section",
-        "start",
-        "up",
-    )
-)
+_FOLLOWED = """
+    alternate canonical chapter contents describedby first index last meta next prev previous section
+    start up
+"""
+FOLLOWED = frozenset(_FOLLOWED.split())
 # Elements that embed media, with their kind where the source does not tell another.
 _EMBEDDING = {
     "audio": "audio",
@@ -111,25 +97,25 @@ def links(
             found.canonical = _canonical(joiner, reference, attributes, page)
         if reference in seen:
             continue
-        if tag in ("a", "area") and (kind := media_kind(reference)):
+        if "." in reference and tag in ("a", "area") and (kind := media_kind(reference)):
             found.media[kind] += 1
         relation = attributes.get("rel", "")
         if relation and "nofollow" in relation.lower().split():
             found.cuts["nofollow"] += 1
             if reference not in unfollowed and len(unfollowed) < limit and room > 0:
                 unfollowed.add(reference)
-                room -= _add_nofollow(found, joiner, reference, page)
+                if url := _joined(joiner, reference, page):
+                    found.nofollow.append(url)
+                    room -= len(url)
             continue
         seen.add(reference)
         if len(found.urls) >= limit or room < 0:
             found.cuts["links"] += 1
             continue
-        try:
-            url = as_linked(joiner.join(reference), page)
-        except ValueError:
+        url = _joined(joiner, reference, page)
+        if not url:
             found.cuts["invalid_links"] += 1
-            continue
-        if url == reference or url not in seen:
+        elif url == reference or url not in seen:
             seen.add(url)
             room -= len(url)
             found.urls.append(url)
@@ -141,14 +127,12 @@ def links(
     return found
 
 
-def _add_nofollow(found: Links, joiner: Joiner, reference: str, page: str) -> int:
-    """Add a link not to follow; return how long it is."""
+def _joined(joiner: Joiner, reference: str, page: str) -> str:
+    """Return where a link leads, "" if nowhere."""
     try:
-        url = as_linked(joiner.join(reference), page)
+        return as_linked(joiner.join(reference), page)
     except ValueError:
-        return 0
-    found.nofollow.append(url)
-    return len(url)
+        return ""
 
 
 def _canonical(joiner: Joiner, reference: str, attributes: dict[str, str], page: str) -> str:
@@ -156,10 +140,7 @@ def _canonical(joiner: Joiner, reference: str, attributes: dict[str, str], page:
     relations = attributes.get("rel", "").lower().split()
     if "canonical" not in relations or "nofollow" in relations:
         return ""
-    try:
-        return as_linked(joiner.join(reference), page)
-    except ValueError:
-        return ""
+    return _joined(joiner, reference, page)
 
 
 def _reference(tag: str, attributes: dict[str, str]) -> str | None:

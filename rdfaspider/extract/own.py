@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rdfaspider.extract.triples.graph import Full, Graph, Labels
+from rdfaspider.extract.triples.graph import Full, Graph
 from rdfaspider.extract.triples.statements import Statements
 from rdfaspider.items import is_valid
 from rdfaspider.plugins import is_path, load
@@ -29,9 +29,9 @@ def check_formats(formats: Iterable[str]) -> None:
             load(name, "an extractor")
 
 
-def read(path: str, body: bytes, url: str, content_type: str, labels: Labels, graph: Graph) -> None:
+def read(path: str, body: bytes, url: str, content_type: str, graph: Graph) -> None:
     """Add what the extractor at a path finds in a page."""
-    statements = Statements(labels, graph)
+    statements = Statements(graph)
     try:
         for statement in load(path, "an extractor")(body, url, content_type):
             if is_valid(statement):

@@ -21,7 +21,7 @@ from rdfaspider.extract.rdfa.rdfa10 import Processor10
 from rdfaspider.extract.rdfa.version import declared_version
 from rdfaspider.extract.triples import iris
 from rdfaspider.extract.triples.comparison import Differences, differences
-from rdfaspider.extract.triples.graph import Graph, Labels
+from rdfaspider.extract.triples.graph import Graph
 from rdfaspider.pages.language import detect
 from rdfaspider.pages.sketch import sketch_of
 from rdfaspider.urls import to_iri, without_userinfo
@@ -68,22 +68,22 @@ def _extract(
         body = body[: limits.body]
     public = without_userinfo(url)  # links keep a password, as they may need it; triples do not
     name = iris.term(to_iri(public.partition("#")[0]), limits.iri)
-    graph = Graph(limits, facts.cuts, len(name or ""))
-    labels = Labels(blake2b(public.encode("utf-8", "replace"), digest_size=8).hexdigest())
+    digest = blake2b(public.encode("utf-8", "replace"), digest_size=8).hexdigest()
+    graph = Graph(limits, facts.cuts, facts.warnings, digest, len(name or ""))
     media_type = content_type.partition(";")[0].strip().lower()
     if "rdf" in options.formats and media_type in MEDIA_TYPES:
         with contained("rdf", facts):
-            rdf.read_document(body, media_type, public, labels, graph)
+            rdf.read_document(body, media_type, public, graph)
         facts.quads["rdf"] = len(graph.triples)
     else:
-        _read_page(body, url, content_type, options, extraction, graph, labels)
+        _read_page(body, url, content_type, options, extraction, graph)
         if options.reference:
             with contained("reference", facts):
                 found = compare(body, url, content_type, options.rdfa)
                 facts.reference = (len(found.ours), len(found.theirs))
     for path in sorted(options.formats - FORMATS):
         with contained(path, facts):
-            own.read(path, body, public, content_type, labels, graph)
+            own.read(path, body, public, content_type, graph)
         facts.quads[path] = len(graph.triples) - facts.quads.total()
     if name is None:
         facts.cuts["url"] += 1
@@ -118,7 +118,6 @@ def _read_page(
     options: Options,
     extraction: Extraction,
     graph: Graph,
-    labels: Labels,
 ) -> None:
     facts, limits, formats = extraction.facts, options.limits, options.formats
     body, facts.encoding = to_utf8(body, content_type)
@@ -142,16 +141,17 @@ def _read_page(
         with contained("rdfa", facts):
             facts.rdfa = options.rdfa or declared_version(document, body)
             reader = Processor10 if facts.rdfa == "1.0" else rdfa.Processor
-            processor = reader(document, labels, graph, facts.warnings)
-            processor.run(without_userinfo(url), base, options.role, options.vocabularies)
+            reader(document, graph).run(
+                without_userinfo(url), base, options.role, options.vocabularies
+            )
     facts.quads["rdfa"] = len(graph.triples)
     if "jsonld" in formats:
         with contained("jsonld", facts):
-            jsonld.read_blocks(document, base, labels, graph, facts.warnings)
+            jsonld.read_blocks(document, base, graph)
         facts.quads["jsonld"] = len(graph.triples) - facts.quads.total()
     if "microdata" in formats and microdata.is_worth(document):
         with contained("microdata", facts):
-            microdata.read(document, base, labels, graph, facts.warnings)
+            microdata.read(document, base, graph)
         facts.quads["microdata"] = len(graph.triples) - facts.quads.total()
     if options.text or options.analyse:
         with contained("text", facts):

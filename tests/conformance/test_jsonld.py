@@ -21,7 +21,7 @@ from rdfaspider.extract.document.html import HtmlDocument
 from rdfaspider.extract.document.limits import Limits
 from rdfaspider.extract.facts import Facts, read_head
 from rdfaspider.extract.jsonld import ATTRIBUTES, blocks, read_blocks
-from rdfaspider.extract.triples.graph import Graph, Labels
+from rdfaspider.extract.triples.graph import Graph
 
 Case = dict[str, Any]
 
@@ -94,12 +94,12 @@ def passes(case: Case, suite: Path, contexts: dict[str, Any]) -> bool:
     options = case.get("option", {})
     base = options.get("base", base_of(suite) + path)
     body = (suite / path).read_bytes()
-    graph = Graph(Limits(), Counter())
-    facts = Facts(cuts=graph.cuts)
+    graph = Graph(Limits(), Counter(), Counter())
+    facts = Facts(cuts=graph.cuts, warnings=graph.warnings)
     if path.endswith(".html"):
         read_page(body, base, fragment, options, graph, facts)
     else:
-        rdf.read_document(body, "application/ld+json", base, Labels(""), graph, contexts)
+        rdf.read_document(body, "application/ld+json", base, graph, contexts)
     faults = sum(graph.cuts.values()) + sum(facts.warnings.values())
     if "jld:NegativeEvaluationTest" in case["@type"]:
         return faults > 0
@@ -125,7 +125,7 @@ def read_page(
     elif not options.get("extractAllScripts"):
         scripts = [e for e in document.elements if e[1] == "script"]
         document.elements[1:] = [e for e in scripts if "ld+json" in e[2].get("type", "")][:1]
-    read_blocks(document, facts.base, Labels(""), graph, facts.warnings)
+    read_blocks(document, facts.base, graph)
 
 
 def canonical(quads: Iterable[Quad]) -> set[str]:

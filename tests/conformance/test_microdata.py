@@ -21,7 +21,7 @@ from rdfaspider.extract import Limits, microdata
 from rdfaspider.extract.document.parse import parse as parse_page
 from rdfaspider.extract.facts import Facts
 from rdfaspider.extract.microdata.registry import REGISTRY, MicrodataRegistry
-from rdfaspider.extract.triples.graph import Graph, Labels
+from rdfaspider.extract.triples.graph import Graph
 
 Case = dict[str, str]
 
@@ -66,9 +66,9 @@ def passes(case: Case, suite: Path) -> bool:
     body = (suite / case["action"]).read_bytes()
     facts = Facts()
     document = parse_page(body, "text/html", microdata.ATTRIBUTES, Limits(), facts)
-    graph = Graph(Limits(), facts.cuts)
+    graph = Graph(Limits(), facts.cuts, facts.warnings)
     url = BASE + case["action"]
-    microdata.read(document, url, Labels("0"), graph, facts.warnings, registry)
+    microdata.read(document, url, graph, registry)
     if "result" not in case:
         return facts.warnings["ItemLoop"] > 0
     expected = (suite / case["result"]).read_bytes()

@@ -19,7 +19,7 @@ from rdfaspider.extract.microdata import ATTRIBUTES, read
 from rdfaspider.extract.microdata.registry import REGISTRY, MicrodataRegistry
 from rdfaspider.extract.microdata.scopes import Scopes
 from rdfaspider.extract.microdata.values import number_suffix
-from rdfaspider.extract.triples.graph import Graph, Labels
+from rdfaspider.extract.triples.graph import Graph
 from rdfaspider.site.answers import answer
 from rdfaspider.site.oracle import Oracle
 from rdfaspider.site.parameters import Parameters
@@ -42,8 +42,8 @@ def items(
     limits = limits or Limits()
     facts = Facts()
     document = parse(body, content_type, ATTRIBUTES, limits, facts)
-    graph = Graph(limits, facts.cuts)
-    read(document, URL, Labels("0"), graph, facts.warnings)
+    graph = Graph(limits, facts.cuts, facts.warnings)
+    read(document, URL, graph)
     return {
         str(quad.triple)
         for quad in parse_quads(graph.nquads(f"<{URL}>"), RdfFormat.N_QUADS, lenient=True)
@@ -236,19 +236,18 @@ def test_ids_matter_only_if_an_item_refers_to_others(
     item: str, limit: int, listed: list[str], cut: int
 ) -> None:
     document = HtmlDocument(f"<b id=x></b>{item}".encode(), ATTRIBUTES, limit)
-    graph = Graph(Limits(), Counter())
-    read(document, URL, Labels("0"), graph, Counter())
+    graph = Graph(Limits(), Counter(), Counter())
+    read(document, URL, graph)
     assert [tag for _, tag, _, _ in document.elements] == listed
     assert graph.cuts["elements"] == cut
 
 
 def test_labels_differ_from_those_of_rdfa() -> None:
     body = b'<p typeof="schema:A"></p><p itemscope itemtype="http://schema.org/B"></p>'
-    labels = Labels("0")
     document = HtmlDocument(body, rdfa.ATTRIBUTES | ATTRIBUTES, 100)
-    graph = Graph(Limits(), Counter())
-    rdfa.Processor(document, labels, graph, Counter()).run(URL, URL, False, {})
-    read(document, URL, labels, graph, Counter())
+    graph = Graph(Limits(), Counter(), Counter(), "0")
+    rdfa.Processor(document, graph).run(URL, URL, False, {})
+    read(document, URL, graph)
     assert sorted(subject for subject, _, _ in graph.triples) == ["_:b0x1", "_:b0x2"]
 
 
@@ -260,8 +259,8 @@ def test_generated_web_says_what_its_oracle_knows(seed: int) -> None:
     for url in list(oracle.urls())[:100]:
         body = answer(web, url).body
         document = HtmlDocument(body, ATTRIBUTES, 100_000)
-        graph = Graph(Limits(), Counter())
-        read(document, url, Labels("0"), graph, Counter())
+        graph = Graph(Limits(), Counter(), Counter())
+        read(document, url, graph)
         found: set[Quad] = set(
             parse_quads(graph.nquads(f"<{url}>"), RdfFormat.N_QUADS, lenient=True)
         )

@@ -54,27 +54,27 @@ def found(url: str, page: bytes) -> tuple[bytes, Counter[str], Counter[str]]:
 def test_a_page_is_read_as_if_no_other_had_been_read_before(given: list[tuple[str, bytes]]) -> None:
     one_after_the_other = [found(*page) for page in given]
     for page, before in zip(given, one_after_the_other, strict=True):
-        names._REMEMBERED.clear()
+        names._remembered.cache_clear()
         assert found(*page) == before, page
 
 
 def test_names_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    names._REMEMBERED.clear()
+    names._remembered.cache_clear()
     page = b'<p vocab="http://schema.org/" property="name">x</p><p property="dc:title">y</p>'
     first = found("http://one.example/", page)
-    assert len(names._REMEMBERED) == 2
     monkeypatch.setattr(names.Names, "_name", None)
     second = found("http://one.example/", page)
     assert first == second
 
 
 def test_what_is_remembered_is_bounded() -> None:
+    known = names._remembered((names.Names, "http://schema.org/", ()))
     sizes = []
-    for start in range(0, 10_000, 500):
-        words = "".join(f'<b property="w{number}">v</b>' for number in range(start, start + 500))
+    for start in range(0, 10_000, 300):
+        words = "".join(f'<b property="w{number}">v</b>' for number in range(start, start + 300))
         found("http://one.example/", f'<p vocab="http://schema.org/">{words}'.encode())
-        sizes.append(len(names._REMEMBERED))
-    assert 1_000 < max(sizes) <= names._MOST_REMEMBERED
+        sizes.append(len(known))
+    assert 100 < max(sizes) <= names._REMEMBERED
 
 
 def test_a_limit_of_iris_holds_for_remembered_names() -> None:
@@ -92,11 +92,11 @@ def test_a_space_before_a_name_does_not_carry_it_to_other_sites() -> None:
 
 
 def test_long_prefixes_are_not_remembered() -> None:
-    before = len(names._REMEMBERED)
+    before = names._remembered.cache_info().currsize
     for number in range(20):
         prefix = f"p{number}" + "x" * 100_000
         page = f'<html prefix="{prefix}: http://a.example/"><p property="{prefix}:b">v</p></html>'
         extract(page.encode(), "http://one.example/", "text/html")
         page = f'<html prefix="{prefix}: http://a.example/"><p property="http://i.example/">v</p>'
         extract(page.encode(), "http://one.example/", "text/html")
-    assert len(names._REMEMBERED) == before
+    assert names._remembered.cache_info().currsize == before

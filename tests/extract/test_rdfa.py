@@ -12,7 +12,7 @@ from rdfaspider.extract.document.html import HtmlDocument
 from rdfaspider.extract.rdfa import Processor, is_worth
 from rdfaspider.extract.rdfa.vocabulary import bundled
 from rdfaspider.extract.reading import _ATTRIBUTES
-from rdfaspider.extract.triples.graph import Graph, Labels
+from rdfaspider.extract.triples.graph import Graph
 
 Triples = Callable[..., set[str]]
 
@@ -207,8 +207,8 @@ MARKUP = st.sampled_from(
 def test_the_cheap_test_never_loses_a_triple(parts: list[str]) -> None:
     body = "".join(parts).encode()
     document = HtmlDocument(body, _ATTRIBUTES, 1000)
-    graph = Graph(Limits(), Counter())
-    Processor(document, Labels("0"), graph, Counter()).run(URL, URL, False, {})
+    graph = Graph(Limits(), Counter(), Counter())
+    Processor(document, graph).run(URL, URL, False, {})
     assert is_worth(document) or not graph.triples
 
 

@@ -13,7 +13,7 @@ from rdfaspider.extract.document.html import HtmlDocument
 from rdfaspider.extract.rdfa import is_worth
 from rdfaspider.extract.rdfa.rdfa10 import Processor10
 from rdfaspider.extract.reading import _ATTRIBUTES
-from rdfaspider.extract.triples.graph import Graph, Labels
+from rdfaspider.extract.triples.graph import Graph
 
 Triples = Callable[..., set[str]]
 
@@ -219,6 +219,6 @@ MARKUP = st.sampled_from(
 def test_the_cheap_test_never_loses_a_triple(parts: list[str]) -> None:
     body = "".join(parts).encode()
     document = HtmlDocument(body, _ATTRIBUTES, 1000)
-    graph = Graph(Limits(), Counter())
-    Processor10(document, Labels("0"), graph, Counter()).run(URL, URL, False, {})
+    graph = Graph(Limits(), Counter(), Counter())
+    Processor10(document, graph).run(URL, URL, False, {})
     assert is_worth(document) or not graph.triples

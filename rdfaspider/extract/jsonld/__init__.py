@@ -31,7 +31,7 @@ from rdfaspider.extract.jsonld.contexts import (
 )
 from rdfaspider.extract.mediatypes import JSON_LD
 from rdfaspider.extract.triples import iris
-from rdfaspider.extract.triples.graph import Full, Graph, Labels, Warnings
+from rdfaspider.extract.triples.graph import Full, Graph
 from rdfaspider.extract.triples.statements import Statements
 
 ATTRIBUTES = frozenset(("type",))
@@ -56,12 +56,7 @@ def blocks(document: Document) -> Iterator[tuple[str, str]]:
 
 
 def read_blocks(
-    document: Document,
-    base: str,
-    labels: Labels,
-    graph: Graph,
-    warnings: Warnings,
-    contexts: Contexts = _NO_CONTEXTS,
+    document: Document, base: str, graph: Graph, contexts: Contexts = _NO_CONTEXTS
 ) -> None:
     """Add the statements of all blocks of a page to its graph, or as many as the limits allow."""
     try:
@@ -69,15 +64,13 @@ def read_blocks(
             if number == _BLOCKS:
                 graph.cuts["jsonld blocks"] += 1
                 break
-            ready = _prepared(_value(text, graph, warnings), base, graph, contexts, is_page=True)
-            _read(ready, base, labels, graph)
+            ready = _prepared(_value(text, graph), base, graph, contexts, is_page=True)
+            _read(ready, base, graph)
     except Full as full:
         graph.cuts[str(full)] += 1
 
 
-def read_document(
-    text: str, base: str, labels: Labels, graph: Graph, contexts: Contexts = _NO_CONTEXTS
-) -> None:
+def read_document(text: str, base: str, graph: Graph, contexts: Contexts = _NO_CONTEXTS) -> None:
     """Add the statements of a JSON-LD document, which is not repaired; raise Full."""
     if not jsontext.is_small(text):
         graph.cuts["jsonld size"] += 1
@@ -89,10 +82,10 @@ def read_document(
         return
     ready = _prepared(value, base, graph, contexts)
     del value  # it is large, and the parser makes its own
-    _read(ready, base, labels, graph)
+    _read(ready, base, graph)
 
 
-def _value(text: str, graph: Graph, warnings: Warnings) -> Any:
+def _value(text: str, graph: Graph) -> Any:
     """Return the JSON value of a block, None if it has none."""
     if not jsontext.is_small(text):
         graph.cuts["jsonld size"] += 1
@@ -107,7 +100,7 @@ def _value(text: str, graph: Graph, warnings: Warnings) -> Any:
         if text.strip():
             graph.cuts["jsonld syntax"] += 1
         return None
-    warnings["RepairedJson"] += 1
+    graph.warnings["RepairedJson"] += 1
     return value
 
 
@@ -137,10 +130,10 @@ def _prepared(
     return body, unwanted
 
 
-def _read(ready: Ready | None, base: str, labels: Labels, graph: Graph) -> None:
+def _read(ready: Ready | None, base: str, graph: Graph) -> None:
     if ready is None:
         return
-    faults = Statements(labels, graph).read(ready[0], RdfFormat.JSON_LD, base, ready[1])
+    faults = Statements(graph).read(ready[0], RdfFormat.JSON_LD, base, ready[1])
     if faults:
         graph.cuts["jsonld invalid"] += faults
 

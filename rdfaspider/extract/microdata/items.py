@@ -15,7 +15,7 @@ from rdfaspider.extract.microdata.registry import REGISTRY, MicrodataRegistry
 from rdfaspider.extract.microdata.scopes import Scopes
 from rdfaspider.extract.microdata.values import ItemValues
 from rdfaspider.extract.triples import iris
-from rdfaspider.extract.triples.graph import Full, Graph, Labels, Warnings
+from rdfaspider.extract.triples.graph import Full, Graph
 
 ATTRIBUTES = frozenset(("itemscope", "itemprop", "itemprop-reverse", "lang", "xml:lang"))
 
@@ -33,12 +33,7 @@ def is_worth(document: Document) -> bool:
 
 
 def read(
-    document: Document,
-    base: str,
-    labels: Labels,
-    graph: Graph,
-    warnings: Warnings,
-    registry: MicrodataRegistry = REGISTRY,
+    document: Document, base: str, graph: Graph, registry: MicrodataRegistry = REGISTRY
 ) -> None:
     """Add the triples of a document's items to the graph, or as many as the limits allow.
 
@@ -53,7 +48,7 @@ def read(
         document.list_also("id")
         if document.is_cut and not was_cut:
             graph.cuts["elements"] += 1
-    reader = _Reader(document, base, labels, graph, warnings, registry)
+    reader = _Reader(document, base, graph, registry)
     try:
         reader.run()
     except Full as full:
@@ -67,16 +62,12 @@ class _Reader:
         self,
         document: Document,
         base: str,
-        labels: Labels,
         graph: Graph,
-        warnings: Warnings,
         registry: MicrodataRegistry,
     ) -> None:
         place = iris.Base(base, graph.limits.iri, graph.spend)
         self._elements = document.elements
-        self._labels = labels
         self._graph = graph
-        self._warnings = warnings
         self._registry = registry
         self._scopes = Scopes(document)
         self._values = ItemValues(document, place, self._scopes.languages, graph)
@@ -139,7 +130,7 @@ class _Reader:
     def _without_loops(self, inner: list[Item]) -> list[Item]:
         kept = [item for item in inner if item not in self._open]
         if len(kept) < len(inner):
-            self._warnings["ItemLoop"] += len(inner) - len(kept)
+            self._graph.warnings["ItemLoop"] += len(inner) - len(kept)
         return kept
 
     def _item(self, index: int, namespace: str) -> Item:
@@ -150,7 +141,7 @@ class _Reader:
         if index not in self._subjects:
             name = self._elements[index][2].get("itemid")
             found = None if name is None else self._values.link(name)
-            self._subjects[index] = found or self._labels.fresh()
+            self._subjects[index] = found or self._graph.fresh()
         return self._subjects[index]
 
     def _typed(self, index: int) -> tuple[list[str], str]:

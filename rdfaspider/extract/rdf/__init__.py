@@ -18,7 +18,7 @@ from rdfaspider.extract.document.limits import without_tags
 from rdfaspider.extract.jsonld.contexts import Contexts
 from rdfaspider.extract.mediatypes import MEDIA_TYPES
 from rdfaspider.extract.rdf.rdfxml import tamed
-from rdfaspider.extract.triples.graph import Full, Graph, Labels
+from rdfaspider.extract.triples.graph import Full, Graph
 from rdfaspider.extract.triples.statements import Statements
 
 # It matches whether an IRI follows or not, or each of many would look for one far away.
@@ -32,7 +32,6 @@ def read_document(
     body: bytes,
     media_type: str,
     base: str,
-    labels: Labels,
     graph: Graph,
     contexts: Contexts = _NO_CONTEXTS,
 ) -> None:
@@ -44,14 +43,14 @@ def read_document(
     try:
         if rdf_format == RdfFormat.JSON_LD:
             text = body.decode("utf-8-sig", "replace")
-            jsonld.read_document(text, base, labels, graph, contexts)
+            jsonld.read_document(text, base, graph, contexts)
         else:
-            _read(body, rdf_format, base, labels, graph)
+            _read(body, rdf_format, base, graph)
     except Full as full:
         graph.cuts[str(full)] += 1
 
 
-def _read(body: bytes, rdf_format: RdfFormat, base: str, labels: Labels, graph: Graph) -> None:
+def _read(body: bytes, rdf_format: RdfFormat, base: str, graph: Graph) -> None:
     faults = 0
     body = body.removeprefix(BOM_UTF8)
     if rdf_format == RdfFormat.RDF_XML:
@@ -62,7 +61,7 @@ def _read(body: bytes, rdf_format: RdfFormat, base: str, labels: Labels, graph: 
     elif _are_long(_BASE.findall(body), graph.limits.iri):
         graph.cuts["rdf bases"] += 1
         return
-    faults += Statements(labels, graph).read(body, rdf_format, base)
+    faults += Statements(graph).read(body, rdf_format, base)
     if faults:
         graph.cuts["rdf invalid"] += faults
 

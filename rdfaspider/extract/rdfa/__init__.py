@@ -2,7 +2,6 @@
 
 processor    the processing sequence of RDFa Core over a document
 rdfa10       where RDFa 1.0 differs, and version, which of the two a page is written in
-subjects     who an element speaks about
 values       the values of properties
 names        what terms, CURIEs and IRIs mean, by what is declared
 context      what an element hands down to its children

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from rdfaspider.extract.contexts import RDFA, TERMS, XHTML_TERMS
 from rdfaspider.extract.rdfa.names import Names, declared
-from rdfaspider.extract.triples.graph import Graph, Labels, Warnings
+from rdfaspider.extract.triples.graph import Graph
 from rdfaspider.extract.triples.iris import Base
 from rdfaspider.extract.triples.literals import language_suffix
 
@@ -18,62 +20,48 @@ Incomplete = tuple[str, str, list[str]]
 """A direction (forward, reverse, listed), a predicate, and the list if it is one."""
 
 
+@dataclass(slots=True)
 class Context:
     """The evaluation context of RDFa Core, section 7.2; terms are N-Quads strings."""
 
-    # No dataclass: of those, only the methods that are written out are compiled.
-    __slots__ = ("incomplete", "inner", "language", "lists", "names", "subject", "target")
-
-    def __init__(
-        self,
-        subject: str,
-        target: str,
-        incomplete: list[Incomplete],
-        lists: Lists,
-        language: str,
-        names: Names,
-    ) -> None:
-        self.subject = subject
-        self.target = target  # the parent object
-        self.incomplete = incomplete
-        self.lists = lists
-        self.language = language  # as a suffix, such as @en, or empty
-        self.names = names
-        self.inner: Context | None = None  # what properties inside hand down, if one has been found
+    subject: str
+    target: str  # the parent object
+    incomplete: list[Incomplete]
+    lists: Lists
+    language: str  # as a suffix, such as @en, or empty
+    names: Names
+    inner: Context | None = None  # what properties inside hand down, if one has been found
 
 
 class Declarations:
     """Reads the attributes that declare a base, prefixes, a vocabulary or a language."""
 
-    def __init__(self, host: str, graph: Graph, warnings: Warnings) -> None:
+    def __init__(self, host: str, graph: Graph) -> None:
         self._graph = graph
-        self._warnings = warnings
         self._has_base = host in ("svg", "xml", "xhtml5")
         self._has_lang = host in ("html5", "xhtml1", "xhtml5")
         self._prefixes_left = graph.limits.prefixes
 
-    def initial(self, host: str, url: str, base: str, labels: Labels) -> Context | None:
+    def initial(self, host: str, url: str, base: str) -> Context | None:
         """Return the context that the root element starts from, None when there is no base."""
-        limit = self._graph.limits.iri
-        place, document = Base(base, limit, self._graph.spend), Base(url, limit, self._graph.spend)
-        names = self._initial_names(host, place, document, labels)
+        limit, spend = self._graph.limits.iri, self._graph.spend
+        names = self._initial_names(host, Base(base, limit, spend), Base(url, limit, spend))
         subject = names.base.term("")
-        return (subject and Context(subject, subject, [], (subject, {}), "", names)) or None
+        return Context(subject, subject, [], (subject, {}), "", names) if subject else None
 
-    def _initial_names(self, host: str, base: Base, document: Base, labels: Labels) -> Names:
-        terms = XHTML_TERMS if host == "xhtml1" else TERMS
-        return Names(base, document, terms, labels, self._warnings, self._graph)
+    def _initial_names(self, host: str, base: Base, document: Base) -> Names:
+        return Names(base, document, XHTML_TERMS if host == "xhtml1" else TERMS, self._graph)
 
     def entered(self, context: Context, attributes: dict[str, str], is_root: bool) -> Context:
         """Return the context inside an element that declares something."""
-        # As dataclasses.replace would, in a fifth of the time.
+        names = self._names(context.names, attributes)
         context = Context(
             context.subject,
             context.target,
             context.incomplete,
             context.lists,
             context.language,
-            self._names(context.names, attributes),
+            names,
         )
         language = attributes.get("xml:lang")
         if language is None and self._has_lang:
@@ -124,7 +112,7 @@ class Declarations:
             more, malformed = declared(attributes["prefix"])
             found |= more
             if malformed:
-                self._warnings["Warning"] += malformed
+                self._graph.warnings["Warning"] += malformed
         if len(found) > self._prefixes_left:
             self._graph.cuts["prefixes"] += len(found)
             return {}

@@ -9,10 +9,11 @@ any page are remembered from page to page.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from rdfaspider.extract.contexts import PREFIXES, XHTML_VOCABULARY
 from rdfaspider.extract.triples import iris
-from rdfaspider.extract.triples.graph import Graph, Labels, Warnings
+from rdfaspider.extract.triples.graph import Graph
 
 # Tokens of one attribute that are looked at: each may become an IRI of thousands of characters.
 _TOKENS = 1_000
@@ -21,46 +22,16 @@ _TERM = re.compile(r"[^\W\d][\w.\-·/]*")
 _NCNAME = re.compile(r"[^\W\d][\w.\-·]*")
 
 _Scope = tuple[type, str, tuple[tuple[str, str], ...]]
-_Meanings = dict[str, tuple[str, ...]]
-_MOST_REMEMBERED = 2_000
+_REMEMBERED = 500  # names in a scope; a page may bring many of its own: then it begins again
 # Characters of a name, and prefixes in scope, with which it is remembered.
 _SHORT_NAME = 60
 _FEW_PREFIXES = 24
 
 
-class _Remembered:
-    """What short names mean, by scope and name. A page may bring many of its own: then it begins again."""
-
-    def __init__(self) -> None:
-        self._scopes: dict[_Scope, _Meanings] = {}
-        self._room = _MOST_REMEMBERED
-
-    def __len__(self) -> int:
-        return sum(map(len, self._scopes.values()))
-
-    def within(self, scope: _Scope) -> _Meanings:
-        """Return what is remembered of a scope; it is read directly and written by ``add``."""
-        meanings = self._scopes.get(scope)
-        if meanings is None:
-            self._take_room()
-            meanings = self._scopes[scope] = {}
-        return meanings
-
-    def add(self, meanings: _Meanings, name: str, answer: tuple[str, ...]) -> None:
-        self._take_room()
-        meanings[name] = answer
-
-    def _take_room(self) -> None:
-        if self._room <= 0:  # scopes that are in use are forgotten with their page
-            self.clear()
-        self._room -= 1
-
-    def clear(self) -> None:
-        self._scopes.clear()
-        self._room = _MOST_REMEMBERED
-
-
-_REMEMBERED = _Remembered()
+@lru_cache(20)
+def _remembered(scope: _Scope) -> dict[str, tuple[str, ...]]:
+    """Return what short names mean in a scope, on any page: ``Names`` reads and fills it."""
+    return {}
 
 
 class Names:
@@ -71,8 +42,6 @@ class Names:
         base: iris.Base,
         document: iris.Base,
         terms: dict[str, str],
-        labels: Labels,
-        warnings: Warnings,
         graph: Graph,
         prefixes: dict[str, str] | None = None,
         vocabulary: str = "",
@@ -81,14 +50,12 @@ class Names:
         self._document = document
         self.prefixes = prefixes or {}
         self.vocabulary = vocabulary
-        self.warnings = warnings
         self._terms = terms
-        self._labels = labels
         self._graph = graph
         self._values: dict[str, tuple[str, ...]] = {}
         self._predicates: dict[str, tuple[str, ...]] = {}
         self._resources: dict[str, str | None] = {}
-        self._known = self._remembered()
+        self._known = self._lasting()
 
     def changed(
         self,
@@ -98,42 +65,37 @@ class Names:
         vocabulary: str | None = None,
     ) -> Names:
         """Return the scope of an element that declares something."""
-        shared = (self._document, self._terms, self._labels, self.warnings, self._graph)
+        shared = (self._document, self._terms, self._graph)
         prefixes = {**self.prefixes, **prefixes} if prefixes else self.prefixes
         vocabulary = self.vocabulary if vocabulary is None else vocabulary
         return type(self)(base or self.base, *shared, prefixes, vocabulary)
 
-    def _remembered(self) -> _Meanings | None:
-        """Return what names mean on any page that declares the same, None if that is long to remember."""
+    def _lasting(self) -> dict[str, tuple[str, ...]]:
+        """Return what names mean on any page that declares the same, if that is not long to remember."""
         prefixes = self.prefixes
         if len(prefixes) > _FEW_PREFIXES or self._graph.limits.iri < iris.SHORT:
-            return None
+            return {}
         if any(len(text) > iris.SHORT for text in (self.vocabulary, *prefixes, *prefixes.values())):
-            return None
-        return _REMEMBERED.within((type(self), self.vocabulary, tuple(prefixes.items())))
+            return {}
+        return _remembered((type(self), self.vocabulary, tuple(prefixes.items())))
 
     def values(self, value: str) -> tuple[str, ...]:
         """Return the terms that a list of terms, CURIEs and absolute IRIs names."""
-        try:
-            return self._values[value]
-        except KeyError:
-            pass
-        known = self._known
-        if known is None or len(value) > _SHORT_NAME:
-            answer = self._all_named(value)
-        elif value in known:
-            answer = known[value]
-        else:
-            answer = self._all_named(value)
+        answer = self._known.get(value)
+        if answer is None:
+            answer = self._values.get(value)
+        if answer is None:
+            answer = self._values[value] = self._all_named(value)
             if self._is_lasting(value, answer):
-                _REMEMBERED.add(known, value, answer)
-        self._values[value] = answer
+                if len(self._known) >= _REMEMBERED:
+                    self._known.clear()
+                self._known[value] = answer
         return answer
 
     def _all_named(self, value: str) -> tuple[str, ...]:
         tokens = value.split(maxsplit=_TOKENS)
         if len(tokens) > _TOKENS:
-            self.warnings["TooManyTokens"] += 1
+            self._graph.warnings["TooManyTokens"] += 1
             del tokens[_TOKENS:]
         named = [name for token in tokens if (name := self._name(token)) is not None]
         answer = tuple(dict.fromkeys(named))
@@ -149,7 +111,7 @@ class Names:
         """
         if len(answer) != 1 or answer[0][0] != "<" or len(answer[0]) > iris.SHORT:
             return False
-        if len(value.split()) != 1:
+        if len(value) > _SHORT_NAME or len(value.split()) != 1:
             return False
         prefix, colon, _ = value.strip().partition(":")
         if not colon:
@@ -159,12 +121,11 @@ class Names:
 
     def predicates(self, value: str) -> tuple[str, ...]:
         """Return the values that can be predicates: those that are not blank nodes."""
-        try:
-            return self._predicates[value]
-        except KeyError:
-            answer = tuple(name for name in self.values(value) if name[0] == "<")
+        answer = self._predicates.get(value)
+        if answer is None:
+            answer = tuple([name for name in self.values(value) if name[0] == "<"])
             self._predicates[value] = answer
-            return answer
+        return answer
 
     def resource(self, value: str) -> str | None:
         """Return the term that @about or @resource names, or None when it must be ignored."""
@@ -179,7 +140,7 @@ class Names:
         if value.startswith("["):
             curie = self._curie(value[1:-1]) if value.endswith("]") else None
             if curie is None and value != "[]":
-                self.warnings["UnresolvedCURIE"] += 1
+                self._graph.warnings["UnresolvedCURIE"] += 1
             return curie
         curie = self._curie(value)
         return self.base.term(value) if curie is None else curie
@@ -192,7 +153,7 @@ class Names:
             return curie
         if iris.is_absolute(token):
             return iris.term(token, self._graph.limits.iri)
-        self.warnings["UnresolvedCURIE"] += 1
+        self._graph.warnings["UnresolvedCURIE"] += 1
         return None
 
     def _term(self, token: str) -> str | None:
@@ -200,7 +161,7 @@ class Names:
             return iris.term(self.vocabulary + token, self._graph.limits.iri)
         iri = self._terms.get(token) or self._terms.get(token.lower())
         if iri is None:
-            self.warnings["UnresolvedTerm"] += 1
+            self._graph.warnings["UnresolvedTerm"] += 1
             return None
         return f"<{iri}>"
 
@@ -209,7 +170,7 @@ class Names:
         if not colon or reference.startswith("//"):
             return None
         if prefix == "_":
-            return self._labels.named(reference)
+            return self._graph.named(reference)
         namespace = self._namespace(prefix.lower())
         if namespace is None:
             return None

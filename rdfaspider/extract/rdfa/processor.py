@@ -14,28 +14,17 @@ from typing import Any
 from pyoxigraph import RdfFormat
 
 from rdfaspider.extract.contexts import RDF, XHTML_TERMS, XHTML_VOCABULARY
-from rdfaspider.extract.document.tree import UNPLACED, Document
+from rdfaspider.extract.document.tree import UNPLACED, Document, Element
 from rdfaspider.extract.rdfa.context import DECLARATIONS, Context, Declarations, Incomplete, Lists
 from rdfaspider.extract.rdfa.names import Names
 from rdfaspider.extract.rdfa.patterns import copy_patterns
-from rdfaspider.extract.rdfa.subjects import Resources, described, linking
 from rdfaspider.extract.rdfa.values import Values
 from rdfaspider.extract.rdfa.vocabulary import Vocabularies, expand
-from rdfaspider.extract.triples.graph import Full, Graph, Labels, Warnings
+from rdfaspider.extract.triples.graph import Full, Graph
 from rdfaspider.extract.triples.statements import Statements
 
-ATTRIBUTES = DECLARATIONS | {
-    "about",
-    "resource",
-    "href",
-    "src",
-    "property",
-    "rel",
-    "rev",
-    "typeof",
-}
-
-_RESOURCES = ATTRIBUTES - DECLARATIONS
+_RESOURCES = frozenset(("about", "resource", "href", "src", "property", "rel", "rev", "typeof"))
+ATTRIBUTES = DECLARATIONS | _RESOURCES
 _COMPLEX = frozenset(("about", "inlist", "rel", "rev", "typeof"))
 _SOURCES = frozenset(("property", "typeof", "vocab"))  # each of them makes a triple
 TYPE = f"<{RDF}type>"
@@ -43,6 +32,9 @@ _NIL = f"<{RDF}nil>"
 _FIRST = f"<{RDF}first>"
 _REST = f"<{RDF}rest>"
 _ROLE = f"<{XHTML_VOCABULARY}role>"
+
+Resources = tuple[str, str | None, str | None]
+"""The new subject, the current object resource and the typed resource."""
 
 
 def is_worth(document: Document, role: bool = False) -> bool:
@@ -61,15 +53,11 @@ def is_worth(document: Document, role: bool = False) -> bool:
 class Processor:
     """Walks one document and fills a graph with its triples."""
 
-    def __init__(
-        self, document: Document, labels: Labels, graph: Graph, warnings: Warnings
-    ) -> None:
+    def __init__(self, document: Document, graph: Graph) -> None:
         self._document = document
         self._graph = graph
-        self._labels = labels
-        self._warnings = warnings
         self._values = Values(document, graph)
-        self._declarations = Declarations(document.host, graph, warnings)
+        self._declarations = Declarations(document.host, graph)
         self._lists: list[Lists] = []
         self._roles: dict[Names, Names] = {}  # the scopes of @role, by those around them
         self._hangs = False  # whether a plain link may be the end of a relation
@@ -78,7 +66,7 @@ class Processor:
 
     def run(self, url: str, base: str, role: bool, vocabularies: Vocabularies) -> None:
         """Add every triple of the document to the graph, or as many as the limits allow."""
-        initial = self._declarations.initial(self._document.host, url, base, self._labels)
+        initial = self._declarations.initial(self._document.host, url, base)
         if initial is None:
             return
         try:
@@ -87,9 +75,9 @@ class Processor:
             for place, subtree in self._document.embedded:
                 base = initial.names.base.resolve(place)
                 # RDF/XML, as SVG's metadata element holds it.
-                statements = Statements(self._labels, self._graph)
+                statements = Statements(self._graph)
                 if statements.read(subtree, RdfFormat.RDF_XML, base):
-                    self._warnings["DocumentError"] += 1
+                    self._graph.warnings["DocumentError"] += 1
             if self._is_html5:
                 copy_patterns(self._graph)
             if vocabularies:
@@ -102,42 +90,45 @@ class Processor:
         declarations = DECLARATIONS | self._document.namespaces
         is_silent = declarations.isdisjoint
         is_simple = (_COMPLEX | declarations | {"role"}).isdisjoint
-        for parent, tag, attributes, node in self._document.elements:
+        for element in self._document.elements:
+            parent, _, attributes, _ = element
             if parent == UNPLACED:
                 if not self._hangs:  # nothing can come of it
                     contexts.append(None)
                     continue
                 parent = self._document.place(len(contexts))
+                element = (parent, *element[1:])
             context = initial if parent < 0 else contexts[parent]
             if type(context) is tuple:
                 context = contexts[parent] = self._element(*context)
             if "property" in attributes and is_simple(attributes):
-                contexts.append(self._plain(context, tag, attributes, node))
+                contexts.append(self._plain(context, element))
                 continue
             if not is_silent(attributes):
                 context = self._declarations.entered(context, attributes, parent < 0)
             if role and "role" in attributes:
                 self._add_roles(context.names, attributes)
             if "property" in attributes and _COMPLEX.isdisjoint(attributes):
-                contexts.append(self._plain(context, tag, attributes, node))
+                contexts.append(self._plain(context, element))
             elif _RESOURCES.isdisjoint(attributes):
                 contexts.append(context)
             elif context.incomplete or _can_speak(context.names, attributes):
-                contexts.append(self._element(context, parent < 0, tag, attributes, node))
+                contexts.append(self._element(context, element))
             else:
-                contexts.append((context, parent < 0, tag, attributes, node))
+                contexts.append((context, element))
 
-    def _plain(self, context: Context, tag: str, attributes: dict[str, str], node: Any) -> Context:
+    def _plain(self, context: Context, element: Element) -> Context:
         """Do what ``_element`` would do for the commonest kind: a property and its value."""
+        attributes = element[2]
         resource = None
         if "href" in attributes or "src" in attributes or "resource" in attributes:
             if "content" in attributes or "datatype" in attributes:
-                return self._element(context, False, tag, attributes, node)
+                return self._element(context, element)
             resource = _linked(context.names, attributes)
         subject = context.target
         predicates = context.names.predicates(attributes["property"])
         if predicates:
-            value = self._values.value(context, tag, attributes, node, resource)
+            value = self._values.value(context, element, resource)
             if value:
                 for predicate in predicates:
                     self._graph.add(subject, predicate, value)
@@ -151,10 +142,9 @@ class Processor:
             )
         return context.inner
 
-    def _element(
-        self, context: Context, is_root: bool, tag: str, attributes: dict[str, str], node: Any
-    ) -> Context:
+    def _element(self, context: Context, element: Element) -> Context:
         """Apply steps 5 to 13 to one element; return the context of its children."""
+        attributes = element[2]
         names = context.names
         prop, rel, rev = attributes.get("property"), attributes.get("rel"), attributes.get("rev")
         if prop is not None and self._is_html5 and (rel is not None or rev is not None):
@@ -162,13 +152,7 @@ class Processor:
         about = names.resource(attributes["about"]) if "about" in attributes else None
         linked = _linked(names, attributes)
         related = rel is not None or rev is not None
-        found: Resources | None
-        has_form = "content" in attributes or "datatype" in attributes
-        if related or (prop is not None and not has_form):
-            found = linking(context, related, is_root, about, linked, attributes, self._labels)
-        else:
-            is_rooted = is_root or (self._is_html and tag in ("head", "body"))
-            found = described(context, is_rooted, about or linked, attributes, self._labels)
+        found = self._resources(context, element, related, about, linked)
         if found is None:
             return context
         subject, target, typed = found
@@ -181,14 +165,14 @@ class Processor:
             listed = "inlist" in attributes
             incomplete = self._relate(names, found, rel or "", rev or "", lists, listed)
             if target is None:
-                target = self._labels.fresh()
+                target = self._graph.fresh()
             elif not listed:
                 lists = (target, {})
         if prop and (predicates := names.predicates(prop)):
             resource = None if related else linked
             if resource is None and "about" not in attributes:
                 resource = typed
-            value = self._values.value(context, tag, attributes, node, resource)
+            value = self._values.value(context, element, resource)
             if value and "inlist" in attributes:
                 self._enlist(predicates, value, lists)
             elif value:
@@ -198,14 +182,44 @@ class Processor:
             self._complete(context, subject)
         return Context(subject, target or subject, incomplete, lists, context.language, names)
 
-    def _relate(
+    def _resources(
         self,
-        names: Names,
-        found: Resources,
-        rel: str,
-        rev: str,
-        lists: Lists,
-        listed: bool,
+        context: Context,
+        element: Element,
+        related: bool,
+        about: str | None,
+        linked: str | None,
+    ) -> Resources | None:
+        """Return the resources of an element, None if it must be skipped (steps 5 and 6).
+
+        In step 5.2 the root, and in HTML head and body, stand for the document unless they name something
+        else.
+        """
+        parent, tag, attributes, _ = element
+        has_type = "typeof" in attributes
+        has_form = "content" in attributes or "datatype" in attributes
+        if related or ("property" in attributes and not has_form):  # step 6 or 5.1
+            subject = about or context.target
+            target = linked if related else None
+            if not has_type:
+                return subject, target, None
+            if about is not None or (parent < 0 and not related):
+                return subject, target, subject
+            typed = linked or self._graph.fresh()
+            return subject, typed, typed
+        is_rooted = parent < 0 or (self._is_html and tag in ("head", "body"))
+        named = about or linked
+        if named is None:
+            if has_type and not is_rooted:
+                named = self._graph.fresh()
+            elif is_rooted or "property" in attributes:
+                named = context.target
+            else:
+                return None
+        return named, None, named if has_type else None
+
+    def _relate(
+        self, names: Names, found: Resources, rel: str, rev: str, lists: Lists, listed: bool
     ) -> list[Incomplete]:
         """Add triples of @rel and @rev (steps 9 and 10); return those that lack a resource."""
         subject, target, _ = found
@@ -258,7 +272,7 @@ class Processor:
             for predicate, items in lists.items():
                 head = _NIL
                 for item in reversed(items):
-                    cell = self._labels.fresh()
+                    cell = self._graph.fresh()
                     add(cell, _FIRST, item)
                     add(cell, _REST, head)
                     head = cell
@@ -271,7 +285,7 @@ class Processor:
         if scope is None:
             scope = self._roles[names] = names.changed(vocabulary=XHTML_VOCABULARY)
         for kind in scope.values(attributes["role"]):
-            self._graph.add(subject or self._labels.fresh(), _ROLE, kind)
+            self._graph.add(subject or self._graph.fresh(), _ROLE, kind)
 
 
 def _can_speak(names: Names, attributes: dict[str, str]) -> bool:

@@ -13,35 +13,30 @@ What HTML adds (``time``, @datetime, terms of @rel beside @property) holds for b
 
 from __future__ import annotations
 
-from typing import Any
-
 from rdfaspider.extract.contexts import LINK_TYPES, XHTML_VOCABULARY
-from rdfaspider.extract.document.tree import Document
+from rdfaspider.extract.document.tree import Document, Element
 from rdfaspider.extract.rdfa.context import Context, Declarations
 from rdfaspider.extract.rdfa.names import Names
 from rdfaspider.extract.rdfa.processor import TYPE, Processor, without_terms
 from rdfaspider.extract.rdfa.values import XML_LITERAL, Values
-from rdfaspider.extract.triples.graph import Graph, Labels, Warnings
+from rdfaspider.extract.triples.graph import Graph
 from rdfaspider.extract.triples.iris import Base
 
 
 class Processor10(Processor):
     """Walks a document of RDFa 1.0 as ``Processor`` walks others."""
 
-    def __init__(
-        self, document: Document, labels: Labels, graph: Graph, warnings: Warnings
-    ) -> None:
-        super().__init__(document, labels, graph, warnings)
+    def __init__(self, document: Document, graph: Graph) -> None:
+        super().__init__(document, graph)
         self._values = _Values(document, graph)
-        self._declarations = _Declarations(document.host, graph, warnings)
+        self._declarations = _Declarations(document.host, graph)
 
-    def _plain(self, context: Context, tag: str, attributes: dict[str, str], node: Any) -> Context:
-        return self._element(context, False, tag, attributes, node)
+    def _plain(self, context: Context, element: Element) -> Context:
+        return self._element(context, element)
 
-    def _element(
-        self, context: Context, is_root: bool, tag: str, attributes: dict[str, str], node: Any
-    ) -> Context:
+    def _element(self, context: Context, element: Element) -> Context:
         """Apply steps 4 to 11 to one element; return the context of its children."""
+        parent, tag, attributes, _ = element
         names = context.names
         prop, rel, rev = attributes.get("property"), attributes.get("rel"), attributes.get("rev")
         if prop is not None and self._is_html5:
@@ -52,10 +47,10 @@ class Processor10(Processor):
         if not related:
             named, target = named or target, None
         if named is None:
-            if is_root or (self._is_html and tag in ("head", "body")):
+            if parent < 0 or (self._is_html and tag in ("head", "body")):
                 named = names.base.term("")
             elif "typeof" in attributes:
-                named = self._labels.fresh()
+                named = self._graph.fresh()
             elif prop is None and not related:
                 return context
         subject = named or context.target
@@ -65,33 +60,19 @@ class Processor10(Processor):
         if related:
             found = (subject, target, None)
             incomplete = self._relate(names, found, rel or "", rev or "", context.lists, False)
-            target = target or self._labels.fresh()
-        if prop and self._describe(context, subject, prop, tag, attributes, node):
-            names, incomplete = _Silence(names), []
+            target = target or self._graph.fresh()
+        if prop and (predicates := names.predicates(prop)):
+            value = self._values.value(context, element)
+            if value:
+                for predicate in predicates:
+                    self._graph.add(subject, predicate, value)
+            if value.endswith(XML_LITERAL):  # it holds the mark-up inside
+                names, incomplete = _Silence(names), []
         if context.incomplete:
             self._complete(context, subject)
         return Context(
             subject, target or subject, incomplete, context.lists, context.language, names
         )
-
-    def _describe(
-        self,
-        context: Context,
-        subject: str,
-        prop: str,
-        tag: str,
-        attributes: dict[str, str],
-        node: Any,
-    ) -> bool:
-        """Add the literals of @property (step 9); tell whether they hold the element's mark-up."""
-        predicates = context.names.predicates(prop)
-        if not predicates:
-            return False
-        value = self._values.value(context, tag, attributes, node)
-        if value:
-            for predicate in predicates:
-                self._graph.add(subject, predicate, value)
-        return value.endswith(XML_LITERAL)
 
 
 def _named(names: Names, attributes: dict[str, str], resource: str, link: str) -> str | None:
@@ -106,8 +87,8 @@ def _named(names: Names, attributes: dict[str, str], resource: str, link: str) -
 class _Declarations(Declarations):
     """Knows xmlns:… alone."""
 
-    def _initial_names(self, host: str, base: Base, document: Base, labels: Labels) -> Names:
-        return _Names(base, document, LINK_TYPES, labels, self._warnings, self._graph)
+    def _initial_names(self, host: str, base: Base, document: Base) -> Names:
+        return _Names(base, document, LINK_TYPES, self._graph)
 
     def entered(self, context: Context, attributes: dict[str, str], is_root: bool) -> Context:
         known = attributes.copy()
@@ -127,7 +108,7 @@ class _Names(Names):
             return self._term(token)
         curie = self._curie(token)
         if curie is None:
-            self.warnings["UnresolvedCURIE"] += 1
+            self._graph.warnings["UnresolvedCURIE"] += 1
         return curie
 
     def _namespace(self, prefix: str) -> str | None:
@@ -157,16 +138,10 @@ class _Silence(Names):
 class _Values(Values):
     """Makes an XML literal of mark-up where nothing asks for another value."""
 
-    def value(
-        self,
-        context: Context,
-        tag: str,
-        attributes: dict[str, str],
-        node: Any,
-        resource: str | None = None,
-    ) -> str:
+    def value(self, context: Context, element: Element, resource: str | None = None) -> str:
+        _, tag, attributes, node = element
         if self._asks(tag, attributes) or not self._document.has_elements(node):
-            return super().value(context, tag, attributes, node)
+            return super().value(context, element)
         return self._graph.literal(self._content(context, XML_LITERAL, node), XML_LITERAL)
 
     def _asks(self, tag: str, attributes: dict[str, str]) -> bool:

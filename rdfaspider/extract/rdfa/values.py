@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rdfaspider.extract.contexts import RDF
-from rdfaspider.extract.document.tree import Document
+from rdfaspider.extract.document.tree import Document, Element
 from rdfaspider.extract.rdfa.context import Context
 from rdfaspider.extract.triples.graph import Graph
 from rdfaspider.extract.triples.literals import time_suffix
@@ -24,18 +24,12 @@ class Values:
         self._graph = graph
         self._has_times = document.host in ("html5", "xhtml5")
 
-    def value(
-        self,
-        context: Context,
-        tag: str,
-        attributes: dict[str, str],
-        node: Any,
-        resource: str | None = None,
-    ) -> str:
+    def value(self, context: Context, element: Element, resource: str | None = None) -> str:
         """Return the value of @property; the resource, if any, is used when there is no literal.
 
         An empty string means that the literal is too long to be kept.
         """
+        _, tag, attributes, node = element
         if "datatype" in attributes:
             return self._typed(context, tag, attributes, node)
         if "content" in attributes:

@@ -8,36 +8,12 @@ its constructors build the same quads one by one.
 from __future__ import annotations
 
 from collections import Counter
+from itertools import count
 
 from rdfaspider.extract.document.limits import Limits
 from rdfaspider.extract.triples.literals import quoted
 
 Triple = tuple[str, str, str]
-
-
-Warnings = Counter[str]
-"""How often each class of the processor graph would have been raised, by its local name."""
-
-
-class Labels:
-    """Blank node labels of one page: unique through the page's digest, the same on every run."""
-
-    def __init__(self, digest: str) -> None:
-        self._prefix = f"_:b{digest}x"
-        self._next = 0
-        self._named: dict[str, str] = {}
-
-    def fresh(self) -> str:
-        """Return a blank node that nobody else has."""
-        self._next += 1
-        return f"{self._prefix}{self._next}"
-
-    def named(self, name: str) -> str:
-        """Return the blank node that the page calls ``_:name``."""
-        label = self._named.get(name)
-        if label is None:
-            label = self._named[name] = self.fresh()
-        return label
 
 
 class Full(Exception):
@@ -47,17 +23,40 @@ class Full(Exception):
 class Graph:
     """An insertion-ordered set of triples that never outgrows its limits.
 
-    ``frame`` is the length of the graph's name, which each quad will hold.
+    ``cuts`` counts what the limits leave out, ``warnings`` how often each class of RDFa's processor graph
+    would have been raised, by its local name. ``digest`` makes the labels of blank nodes unique to the page,
+    and the same on every run. ``frame`` is the length of the graph's name, which each quad will hold.
     """
 
-    def __init__(self, limits: Limits, cuts: Counter[str], frame: int = 0) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        cuts: Counter[str],
+        warnings: Counter[str],
+        digest: str = "",
+        frame: int = 0,
+    ) -> None:
         self.triples: dict[Triple, None] = {}
         self.limits = limits
         self.cuts = cuts
+        self.warnings = warnings
+        self._labels = map(f"_:b{digest}x{{}}".format, count(1))
+        self._named: dict[str, str] = {}
         self._frame = frame
         self._quads = limits.quads
         self._longest = limits.literal
         self._room = limits.output
+
+    def fresh(self) -> str:
+        """Return a blank node that is new."""
+        return next(self._labels)
+
+    def named(self, name: str) -> str:
+        """Return the blank node that the page calls ``_:name``."""
+        label = self._named.get(name)
+        if label is None:
+            label = self._named[name] = self.fresh()
+        return label
 
     def add(self, subject: str, predicate: str, value: str) -> None:
         """Add a triple; raise Full at the limits of the page."""

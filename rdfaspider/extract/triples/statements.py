@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Triple, parse
 
-from rdfaspider.extract.triples.graph import Graph, Labels
+from rdfaspider.extract.triples.graph import Graph
 
 Term = NamedNode | BlankNode | Literal | Triple
 
@@ -18,8 +18,7 @@ _FAULTS = 100  # after this many it is not the format that it claims to be
 class Statements:
     """Writes the terms of one document or block; what exceeds a limit is left out and counted."""
 
-    def __init__(self, labels: Labels, graph: Graph) -> None:
-        self._labels = labels
+    def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._known: dict[str, str] = {}
 
@@ -74,7 +73,7 @@ class Statements:
     def _relabelled(self, name: str) -> str:
         label = self._known.get(name)
         if label is None:
-            label = self._known[name] = self._labels.fresh()
+            label = self._known[name] = self._graph.fresh()
         return label
 
     def _cut(self, reason: str, length: int = 0) -> str:
