@@ -34,7 +34,7 @@ _BUFFER = 1 << 17
 
 _READY = b'{"size": 0}\n'
 # Made in advance: when it is needed, no memory may be left.
-_OUT_OF_MEMORY = b'{"memory": true, "size": 0}\n'
+_OUT_OF_MEMORY = b'{"failed": "memory", "size": 0}\n'
 _SAMPLE = b"""<!DOCTYPE html><title>A</title><p property="schema:name">B</p><a href="/c">C</a>
 <script type="application/ld+json">{"@context": "https://schema.org", "name": "D"}</script>
 <p itemscope itemtype="http://schema.org/Thing"><i itemprop="name">E</i>
@@ -80,22 +80,24 @@ def _read_sample(options: Options, memory: str) -> None:
         sys.exit(trace)
 
 
-def serve(pages: BinaryIO, answers: BinaryIO, options: Options, seconds: float) -> None:
+def serve(batches: BinaryIO, answers: BinaryIO, options: Options, seconds: float) -> None:
     """Answer each page in turn; the system kills the process when a page takes more CPU seconds.
 
-    The answers to several pages are sent together: while a page says that there is more, or the next one is
-    already there.
+    The answers to several pages are sent together, to the end of a batch or if the next is already there.
     """
     sent = monotonic()
     coming = select.poll()
-    coming.register(pages, select.POLLIN)
-    while line := pages.readline():
-        page = json.loads(line)
-        body = pages.read(page["size"])
-        # It counts CPU time, so it stands still while the worker waits for the next page.
-        signal.setitimer(signal.ITIMER_PROF, seconds)
-        answers.write(_answer(body, page["url"], page["content_type"], options))
-        if monotonic() > sent + _SOON or not ("more" in page or coming.poll(0)):
+    coming.register(batches, select.POLLIN)
+    while line := batches.readline():
+        for url, content_type, size in json.loads(line):
+            body = batches.read(size)
+            # It counts CPU time, so it stands still while the worker waits for the next page.
+            signal.setitimer(signal.ITIMER_PROF, seconds)
+            answers.write(_answer(body, url, content_type, options))
+            if monotonic() > sent + _SOON:
+                answers.flush()
+                sent = monotonic()
+        if not coming.poll(0):
             answers.flush()
             sent = monotonic()
 

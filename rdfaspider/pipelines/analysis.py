@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 from rdfaspider.archive.answers import Answers, Wanted
 from rdfaspider.archive.warc.reader import OPEN, open_file
 from rdfaspider.extract import Limits, Options
-from rdfaspider.extract.pool import ExtractionFailed
-from rdfaspider.extract.pool.batches import Batches
+from rdfaspider.extract.pool import ExtractionFailed, Pool
 from rdfaspider.pages.analysis import TEXTS, Analysed, AnalysisTable, TextFacts
 from rdfaspider.pages.clusters import check_numpy
 from rdfaspider.pages.language import check_detector
@@ -106,7 +105,7 @@ class Analysis:
             formats=frozenset(), limits=Limits(links=0, body=most), anchors=False, analyse=True
         )
         timeout, memory = settings.getfloat("EXTRACT_TIMEOUT"), settings.getint("EXTRACT_MEMORY_MB")
-        pool = Batches(self._processes, options, timeout=timeout, memory=memory)
+        pool = Pool(self._processes, options, timeout=timeout, memory=memory)
         # One that loses its .open meanwhile is found twice, and counts once.
         files = [*archive.glob(f"*.warc.gz{OPEN}"), *archive.glob("*.warc.gz")]
         paths = sorted({path.name.removesuffix(OPEN): path for path in files}.values())
@@ -150,9 +149,7 @@ class TextReading:
     What the bookmark notes is stored, so the same analysis goes on from there after a kill.
     """
 
-    def __init__(
-        self, pool: Batches, table: AnalysisTable, bookmark: Bookmark, tally: Tally
-    ) -> None:
+    def __init__(self, pool: Pool, table: AnalysisTable, bookmark: Bookmark, tally: Tally) -> None:
         self.pool = pool
         self.table = table
         self.bookmark = bookmark

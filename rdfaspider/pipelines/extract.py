@@ -11,7 +11,6 @@ from rdfaspider import extract as extractor
 from rdfaspider.extract import Limits, Options
 from rdfaspider.extract.own import check_formats
 from rdfaspider.extract.pool import ExtractionFailed, Pool, WorkersUnavailable
-from rdfaspider.extract.pool.batches import Batches
 from rdfaspider.extract.rights import rights_of
 from rdfaspider.frontier.orders import order_class
 from rdfaspider.items import BESIDE, LINKS, STATEMENTS, Page
@@ -68,10 +67,9 @@ class ExtractPipeline:
         options = options_from(settings)
         pool = None
         if processes := settings.getint("EXTRACT_PROCESSES"):
-            pool = Batches(
+            pool = Pool(
                 processes,
                 options,
-                alone=max(2, processes // 2),
                 timeout=settings.getfloat("EXTRACT_TIMEOUT"),
                 memory=settings.getint("EXTRACT_MEMORY_MB"),
                 on_crash=lambda: crawler.stats.inc_value("extract/retried/crash"),
@@ -87,7 +85,7 @@ class ExtractPipeline:
             return
         # Scrapy's own downloader has no pace.
         pace: Any = getattr(self.crawler.engine.downloader, "pace", None) if self.crawler else None
-        if pace is not None and isinstance(self.pool, Batches):
+        if pace is not None:
             pace.is_behind = self.pool.is_behind
         try:
             await self.pool.open()

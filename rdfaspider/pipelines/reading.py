@@ -9,9 +9,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Self, cast
 
 from rdfaspider import __version__
-from rdfaspider.extract.pool import ExtractionFailed
-from rdfaspider.extract.pool.batch import Request
-from rdfaspider.extract.pool.batches import Batches
+from rdfaspider.extract.pool import ExtractionFailed, Pool
 from rdfaspider.items import Page
 from rdfaspider.pipelines.extract import ExtractPipeline, fail, options_from
 from rdfaspider.pipelines.filter import FilterPipeline, rules_of
@@ -43,7 +41,7 @@ class Reading:
 
     extract: ExtractPipeline
     filters: FilterPipeline
-    pool: Batches | None
+    pool: Pool | None
 
     @classmethod
     def from_settings(
@@ -63,7 +61,7 @@ class Reading:
         if processes:
             timeout = settings.getfloat("EXTRACT_TIMEOUT")
             memory = settings.getint("EXTRACT_MEMORY_MB")
-            pool = Batches(processes, options, timeout=timeout, memory=memory)
+            pool = Pool(processes, options, timeout=timeout, memory=memory)
         stats = tally.as_stats()
         filters = FilterPipeline(stats, *rules_of(settings))
         refused = settings.getlist("EXTRACT_REFUSE")
@@ -75,7 +73,7 @@ class Reading:
             for page in pages:
                 await self.extract.process_item(page)
         else:
-            requests = [Request(page.body, page.url, page.content_type) for page in pages]
+            requests = [(page.body, page.url, page.content_type) for page in pages]
             found = await self.pool.extract_all(requests)
             for page, extraction in zip(pages, found, strict=True):
                 if isinstance(extraction, ExtractionFailed):

@@ -13,7 +13,7 @@ from scrapy.utils.test import get_crawler
 from rdfaspider import settings as defaults
 from rdfaspider.downloader import Abandoned, Downloader
 from rdfaspider.extract import Options
-from rdfaspider.extract.pool.batches import Batches
+from rdfaspider.extract.pool import Pool
 from rdfaspider.pipelines.extract import ExtractPipeline
 from rdfaspider.scheduler.options import politeness_of
 from rdfaspider.site.parameters import Parameters
@@ -84,13 +84,13 @@ def test_fewer_are_fetched_while_those_who_read_pages_are_behind() -> None:
     async def run() -> None:
         downloader = Downloader(crawler)
         crawler.engine = SimpleNamespace(downloader=downloader)  # type: ignore[assignment]
-        pool = Batches(1, Options(), alone=1)
+        pool = Pool(1, Options())
         pipeline = ExtractPipeline(crawler.stats, Options(), pool)
         pipeline.crawler = crawler
         await pipeline.open_spider()
         try:
             assert downloader.pace.allowed() == downloader.total_concurrency
-            pool._single_size = 10 << 20
+            pool._size = 10 << 20
             await asyncio.sleep(0)
             assert downloader.pace.allowed() < downloader.total_concurrency
         finally:

@@ -13,10 +13,12 @@ BAD = "http://bad.org/"
 def test_a_domain_is_a_suspect_under_all_its_names() -> None:
     suspects = Suspects()
     assert BAD not in suspects
-    assert suspects.strike(BAD) == 1
+    suspects.strike(BAD)
+    assert suspects.strikes(BAD) == 1
     assert "https://x.bad.org:8080/y" in suspects
     assert "http://good.org/" not in suspects
-    assert suspects.strike("http://x.bad.org/") == 2
+    suspects.strike("http://x.bad.org/")
+    assert suspects.strikes(BAD) == 2
 
 
 def test_ten_good_pages_make_up_for_a_bad_one() -> None:
@@ -31,7 +33,7 @@ def test_ten_good_pages_make_up_for_a_bad_one() -> None:
         assert BAD in suspects
     suspects.forgive(BAD)
     suspects.forgive(BAD)
-    assert not suspects
+    assert BAD not in suspects
 
 
 def test_only_so_many_are_remembered() -> None:

@@ -14,7 +14,7 @@ from scrapy.statscollectors import MemoryStatsCollector
 from scrapy.utils.test import get_crawler
 
 from rdfaspider.extract import Limits, Options
-from rdfaspider.extract.pool import Pool
+from rdfaspider.extract.pool import LARGE, Pool
 from rdfaspider.items import Page
 from rdfaspider.pipelines.extract import ExtractPipeline, header_directives
 
@@ -133,8 +133,10 @@ def test_pages_of_suspects_beyond_the_room_for_them_are_put_off() -> None:
         pool = Pool(1, Options(), timeout=0.5)
         pipeline = ExtractPipeline(MemoryStatsCollector(get_crawler()), Options(), pool)
         await pipeline.open_spider()
+        large = page(" " * LARGE)  # which is read alone
+        await pipeline.process_item(large)
         os.kill(pool._idle[0].process.pid, signal.SIGSTOP)
-        first = await pipeline.process_item(page())
+        first = await pipeline.process_item(large)
         pages = [pipeline.process_item(page()) for _ in range(18)]
         try:
             return [first, *await asyncio.gather(*pages)]

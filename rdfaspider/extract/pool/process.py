@@ -1,8 +1,7 @@
-"""A worker as the crawl sees it: a child process, a socket to it, and the end of its output.
+"""A worker as the crawl sees it: a child process, a socket to it, and a file of what it prints.
 
-The child reads pages from its standard input, a socket, and answers on the same socket. Its standard output
-and error go to another, where stray prints do no harm; the last few kilobytes are kept to explain why a
-worker died.
+Batches of pages go to its standard input, a socket, and the answers come back on it, in order. Its output
+goes to a file without a name, where stray prints do no harm. The end of that explains why a worker died.
 """
 
 from __future__ import annotations
@@ -11,19 +10,20 @@ import asyncio
 import contextlib
 import json
 import logging
-import math
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
+from collections import deque
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from rdfaspider.children import command
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 logger = logging.getLogger(__name__)
 
@@ -32,20 +32,13 @@ Answer = tuple[dict[str, Any], bytes]
 
 # Seconds until a worker must be ready. It takes a fraction of one, but the machine may be overloaded.
 _START_SECONDS = 60.0
-# How much nicer than the crawl a worker is, and one for slow pages. Where they compete, a worker gets a third
-# of the crawl's processor time, for the crawl also loads the store and must not fall behind; one for slow
-# pages gets a third of that.
-_NICE = 5
-_LOWERED = 10
-# Below this size copying a page is cheaper than writing twice.
-_SMALL = 64 * 1024
 # Seconds between two looks at the CPU time of a worker, at least.
 _LEAST_WAIT = 0.05
-# Bytes of output to keep for each worker, and lines of it to show in an error message.
+# Bytes of output to read, and lines of it to show in an error message. If more than so many bytes were
+# printed, they are dropped.
 _TAIL = 4096
 _SHOWN = 3
-# The last words of compiled modules for which there is no memory.
-_OUT_OF_MEMORY = "fatal: out of memory"
+_MAX_OUTPUT = 1 << 20
 
 
 class ExtractionFailed(Exception):
@@ -64,87 +57,92 @@ class WorkerKilled(ChildProcessError):
     """A worker was killed before it was ready, by a user or by a system out of memory."""
 
 
-class Launched(NamedTuple):
-    """A process that gets ready to be a worker, our end of its socket, and of the one that it prints to.
+class Job:
+    """A page to read, and its answer or the reason why there is none."""
 
-    If it is dropped, both are closed, and the process ends by itself.
-    """
+    __slots__ = ("answer", "body", "content_type", "has_struck", "url")
 
-    process: subprocess.Popen[bytes]
-    channel: socket.socket
-    output: socket.socket
+    def __init__(self, body: bytes, url: str, content_type: str) -> None:
+        self.body = body
+        self.url = url
+        self.content_type = content_type
+        self.has_struck = False  # whether it counts against its domain
+        self.answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
 
-    def end(self) -> None:
-        """Kill a process that nobody waits for."""
-        self.process.kill()
-        self.process.wait()
-        self.channel.close()
-        self.output.close()
+    def finish(self, answer: Answer) -> None:
+        if not self.answer.done():  # else its caller was cancelled
+            self.answer.set_result(answer)
 
-
-def launch(arguments: Sequence[str]) -> Launched:
-    """Start the process of a worker; raise OSError if the system has no room for it."""
-    ours, theirs = socket.socketpair()
-    # No pipe: uvloop closes its number twice, and in between a file of the store may have got that number.
-    output, printed = socket.socketpair()
-    try:
-        process = subprocess.Popen(
-            command("rdfaspider.extract.worker", *arguments),
-            # Rust code that is out of memory may wait forever for the lock of its backtrace.
-            env={**os.environ, "RUST_BACKTRACE": "0"},
-            stdin=theirs.fileno(),
-            stdout=printed.fileno(),
-            stderr=printed.fileno(),
-        )
-    except OSError:
-        ours.close()
-        output.close()
-        raise
-    finally:
-        theirs.close()
-        printed.close()
-    return Launched(process, ours, output)
+    def fail(self, reason: str) -> None:
+        self.finish(({"failed": reason}, b""))
 
 
 class WorkerProcess(asyncio.Protocol):
-    """One child process and the page that it reads.
+    """A child process, and the pages that it has to read, in order.
 
-    asyncio's streams would wake a task for the header and another for the rest, each with a timer; here
-    the complete answer wakes its reader once.
+    Invariant: the first job is the next to be answered. A worker that fails gives all its jobs the reason,
+    and reads nothing more. `on_change` is called after that, and when pages have been answered.
+
+    asyncio's streams would wake a task for each line and each body; here a complete answer wakes its reader
+    once.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self.process = process
+    def __init__(self, arguments: Sequence[str]) -> None:
+        """Start the process; raise OSError if the system has no room for it."""
+        self.jobs: deque[Job] = deque()
+        self.size = 0  # bytes of the jobs
         self.is_lost = False
-        self._output = _Tail()
-        # The first answer says that it is ready.
-        self._answer: asyncio.Future[Answer] | None = asyncio.get_running_loop().create_future()
+        self.on_change: Callable[[], None] = lambda: None
+        self.last_words = ""  # the end of its output, when it has ended
+        self.patience = 0.0  # seconds by the clock until the next answer must come
+        self._seconds = 0.0  # of CPU time, the same
+        self._heard = self._used = 0.0  # the clock and the CPU time at the last answer
+        self._timer: asyncio.TimerHandle | None = None
         self._pieces = bytearray()
         self._header: dict[str, Any] | None = None
+        self._transport: asyncio.Transport | None = None
+        self._output = TemporaryFile()  # noqa: SIM115  # `end` closes it
+        self._channel, theirs = socket.socketpair()
+        with theirs:
+            try:
+                self.process = subprocess.Popen(
+                    command("rdfaspider.extract.worker", *arguments),
+                    # Rust code that is out of memory may wait forever for the lock of its backtrace.
+                    env={**os.environ, "RUST_BACKTRACE": "0"},
+                    stdin=theirs.fileno(),
+                    stdout=self._output,
+                    stderr=self._output,
+                )
+            except OSError:
+                self._channel.close()
+                self._output.close()
+                raise
 
-    @classmethod
-    async def start(cls, launched: Launched) -> Self:
-        """Return a worker when it is ready, or raise OSError with the reason it gave."""
-        worker = cls(launched.process)
-        await worker._connect(launched.channel, launched.output)
-        worker._be_nicer(_NICE)  # only now: the first page waits for its start
-        return worker
+    async def start(self, nicer: int) -> Self:
+        """Return the worker when it is ready; raise OSError with the reason it gave.
 
-    async def _connect(self, channel: socket.socket, output: socket.socket) -> None:
+        From then on its priority is lower than ours by so many steps. The first page waits for its start.
+        """
         loop = asyncio.get_running_loop()
-        await loop.create_connection(lambda: self._output, sock=output)
-        await loop.create_connection(lambda: self, sock=channel)
+        ready = Job(b"", "", "")
         try:
-            await self._answered(_START_SECONDS)
-        except BaseException as error:
+            await loop.create_connection(lambda: self, sock=self._channel)
+            self._expect([ready], _START_SECONDS, _START_SECONDS)
+            header, _ = await ready.answer
+        except BaseException:
             await self.end()
-            if isinstance(error, ExtractionFailed):
-                raise self._trouble(error.reason) from None
             raise
+        if "failed" in header:
+            await self.end()
+            raise self._trouble(header["failed"])
+        with contextlib.suppress(OSError):  # it has died, or its user has lowered it further
+            priority = os.getpriority(os.PRIO_PROCESS, 0) + nicer
+            os.setpriority(os.PRIO_PROCESS, self.process.pid, priority)
+        return self
 
     def _trouble(self, reason: str) -> ChildProcessError:
         """Return the error that kept the worker from getting ready."""
-        lines = self._output.text.split("\n")[-_SHOWN:]
+        lines = self.last_words.split("\n")[-_SHOWN:]
         words = " / ".join(line.strip() for line in lines).rstrip(".") or "no message"
         if reason == "timeout":
             return ChildProcessError(f"not ready after {_START_SECONDS:.0f} s: {words}")
@@ -153,143 +151,137 @@ class WorkerProcess(asyncio.Protocol):
         return kind(f"{_status(code)}: {words}")
 
     @property
-    def lacked_memory(self) -> bool:
-        """Return whether that is what it died of, so far as it could say so."""
-        return _OUT_OF_MEMORY in self._output.text
-
-    def lower(self) -> None:
-        """Give the process a lower priority than other workers have; it can still be killed in time."""
-        self._be_nicer(_LOWERED)
-
-    def _be_nicer(self, steps: int) -> None:
-        """Give the process a priority so much lower than ours."""
-        lowered = os.getpriority(os.PRIO_PROCESS, 0) + steps
-        with contextlib.suppress(OSError):  # it has died, or its user has lowered it further
-            os.setpriority(os.PRIO_PROCESS, self.process.pid, lowered)
+    def output(self) -> str:
+        """The end of what the process has printed."""
+        number = self._output.fileno()
+        start = max(0, os.fstat(number).st_size - _TAIL)
+        return os.pread(number, _TAIL, start).decode(errors="replace").strip()
 
     def cpu_seconds(self) -> float:
-        """Return the CPU time that the process has used; infinity where that cannot be told."""
+        """Return the CPU time that the process has used, or the time by the clock on other systems."""
         if sys.platform != "linux":
-            return math.inf
+            return time.monotonic()
         try:
             # What clock_getcpuclockid(3) returns for a process.
             return time.clock_gettime(~self.process.pid << 3 | 2)
         except OSError:  # it has died
-            return math.inf
+            return 0.0
 
-    async def ask(
-        self, header: bytes, body: bytes, seconds: float, longest: float | None = None
-    ) -> Answer:
-        """Return the answer to a page; raise ExtractionFailed if none comes in time.
+    def read(self, jobs: Sequence[Job], seconds: float, patience: float) -> None:
+        """Have pages read.
 
-        That is `seconds` of the process, which may have to wait for a processor, and `longest` by the clock.
+        The worker fails if the next answer does not come within `seconds` of its CPU time, as it may have to
+        wait for a processor, or within `patience` by the clock.
         """
         if self.is_lost:
-            raise ExtractionFailed("crash")
-        self._answer = asyncio.get_running_loop().create_future()
-        if len(body) > _SMALL:
-            self._transport.write(header)
-            self._transport.write(body)
-        else:
-            self._transport.write(header + body)
-        return await self._answered(seconds, longest)
+            for job in jobs:
+                job.fail("crash")
+            return
+        assert self._transport is not None
+        self._expect(jobs, seconds, patience)
+        pages = [(job.url, job.content_type, len(job.body)) for job in jobs]
+        bodies = [job.body for job in jobs]
+        self._transport.write(b"".join((json.dumps(pages).encode(), b"\n", *bodies)))
 
-    def put_off(self) -> None:
-        """Give up the page that it reads; `ask` then raises ExtractionFailed with the reason busy."""
-        self._fail("busy")
+    def _expect(self, jobs: Sequence[Job], seconds: float, patience: float) -> None:
+        self._seconds, self.patience = seconds, patience
+        if not self.jobs:
+            self._hear()
+            self._stop_timer()
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(min(seconds, patience), self._check)
+        self.jobs.extend(jobs)
+        self.size += sum(len(job.body) for job in jobs)
 
-    async def _answered(self, seconds: float, longest: float | None = None) -> Answer:
-        assert self._answer is not None
+    def _hear(self) -> None:
+        """Note that it has said something, or begins now."""
+        self._heard = asyncio.get_running_loop().time()
+        self._used = self.cpu_seconds()
+
+    def _check(self) -> None:
+        """Fail if the page that is being read takes too long; else look again later.
+
+        To look now and then costs less than a timer for each answer.
+        """
+        self._timer = None
+        if os.fstat(self._output.fileno()).st_size > _MAX_OUTPUT:
+            self._output.truncate(0)
+        if not self.jobs:
+            return
         loop = asyncio.get_running_loop()
-        used = self.cpu_seconds()
-        if longest is not None and longest > seconds and used < math.inf:
-            deadline = loop.time() + longest
-            enough = used + seconds
-            # The clock first, since it costs less to ask.
-            self._timer = loop.call_later(seconds, self._check, enough, deadline)
+        left = min(
+            self._used + self._seconds - self.cpu_seconds(),
+            self._heard + self.patience - loop.time(),
+        )
+        if left <= 0:
+            self.fail("timeout")
         else:
-            self._timer = loop.call_later(seconds, self._fail, "timeout")
-        try:
-            return await self._answer
-        finally:
+            self._timer = loop.call_later(max(left, _LEAST_WAIT), self._check)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
             self._timer.cancel()
-            self._answer = self._header = None
-            self._pieces.clear()
+            self._timer = None
 
-    def _check(self, enough: float, deadline: float) -> None:
-        """Give up the page if the process has had its CPU time, or when the deadline has come."""
-        loop = asyncio.get_running_loop()
-        missing = min(enough - self.cpu_seconds(), deadline - loop.time())
-        if missing <= 0:
-            self._fail("timeout")
-        else:
-            self._timer = loop.call_later(max(missing, _LEAST_WAIT), self._check, enough, deadline)
-
-    def _fail(self, reason: str) -> None:
-        if self._answer is not None and not self._answer.done():
-            self._answer.set_exception(ExtractionFailed(reason))
+    def fail(self, reason: str) -> None:
+        """Give all pages this reason, and read nothing more."""
+        self.is_lost = True
+        self._stop_timer()
+        while self.jobs:
+            self.jobs.popleft().fail(reason)
+        self.on_change()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # Not every loop derives its transports from asyncio's.
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
-        if self._answer is None or self._answer.done():
-            return
+        self._pieces += data
+        before = len(self.jobs)
+        while self.jobs and (answer := self._next_answer()):
+            job = self.jobs.popleft()
+            self.size -= len(job.body)
+            job.finish(answer)
+        self._hear()
+        if len(self.jobs) < before:
+            self.on_change()
+
+    def _next_answer(self) -> Answer | None:
         pieces = self._pieces
-        pieces += data
         if self._header is None:
-            end = data.find(b"\n")
-            if end < 0:
-                return
-            end += len(pieces) - len(data)
+            if (end := pieces.find(b"\n")) < 0:
+                return None
             self._header = json.loads(pieces[:end])
             del pieces[: end + 1]
-        if len(pieces) == self._header["size"]:
-            self._answer.set_result((self._header, bytes(pieces)))
+        header, size = self._header, self._header["size"]
+        if len(pieces) < size:
+            return None
+        quads = bytes(memoryview(pieces)[:size])  # a slice would be one more copy
+        del pieces[:size]
+        self._header = None
+        return header, quads
 
     def connection_lost(self, error: Exception | None) -> None:
-        self.is_lost = True
-        self._fail("crash")
+        if not self.is_lost:
+            self.fail("crash")
 
     async def end(self) -> None:
         """Kill the process unless it is dead already, and wait until it is gone."""
-        self._transport.abort()
+        self.on_change = lambda: None
+        self.fail("busy")
+        if self._transport is None:
+            self._channel.close()
+        else:
+            self._transport.abort()
         has_died = self.process.poll() is not None
         self.process.kill()
         # In a thread: the system takes a while to free the gigabytes of a killed process.
         status = await asyncio.to_thread(self.process.wait)
-        await self._output.end()
-        if has_died or self._output.text:
+        self.last_words = self.output
+        self._output.close()
+        if has_died or self.last_words:
             message = "Extraction worker %d ended (%s). %s"
-            logger.debug(message, self.process.pid, _status(status), self._output.text)
-
-
-class _Tail(asyncio.Protocol):
-    """Keeps the end of what a worker prints."""
-
-    def __init__(self) -> None:
-        self._kept = b""
-        self._ended = asyncio.Event()
-
-    @property
-    def text(self) -> str:
-        return self._kept.decode(errors="replace").strip()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport
-
-    def data_received(self, data: bytes) -> None:
-        self._kept = (self._kept + data)[-_TAIL:]
-
-    def connection_lost(self, error: Exception | None) -> None:
-        self._ended.set()
-
-    async def end(self) -> None:
-        """Read to the end, but do not wait for other processes that hold the socket open."""
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._ended.wait(), 1.0)
-        self._transport.close()
+            logger.debug(message, self.process.pid, _status(status), self.last_words)
 
 
 def _status(code: int) -> str:

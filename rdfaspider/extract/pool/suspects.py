@@ -42,27 +42,23 @@ class Suspects:
         """Refuse all pages from now on, also those that wait."""
         self._is_closed = True
 
-    def __bool__(self) -> bool:
-        return bool(self._points)
-
     def __contains__(self, url: str) -> bool:
         return bool(self._points) and registered_domain(url) in self._points
 
     def strikes(self, url: str) -> int:
         return -(-self._points.get(registered_domain(url), 0) // _GOOD)
 
-    def strike(self, url: str) -> int:
-        """Count a page that took down a worker; return the strikes of its domain."""
+    def strike(self, url: str) -> None:
+        """Count a page that took down a worker."""
         domain = registered_domain(url)
         self._points[domain] = self._points.pop(domain, 0) + _GOOD
         if len(self._points) > _MOST:
             del self._points[next(iter(self._points))]
-        return self.strikes(url)
 
     def forgive(self, url: str) -> None:
         """Count a good page."""
-        domain = registered_domain(url)
-        if domain in self._points:
+        if url in self:
+            domain = registered_domain(url)
             self._points[domain] -= 1
             if not self._points[domain]:
                 del self._points[domain]
