@@ -9,7 +9,6 @@ handler      the download handler of Scrapy: targets are checked, sizes and memo
 client       libcurl on the event loop
 transfer     one request and its answer, from addresses of our resolver alone
 request      what libcurl is told of a request
-capture      the exchange as it went over the line, for the archive
 failures     what libcurl says of a download that fails, in the exceptions of Scrapy
 memory       bounds the memory of large downloads
 pace         fewer fetches at a time while the crawl cannot keep up
@@ -74,10 +73,8 @@ class Downloader(ScrapyDownloader):
         self._downloads: dict[str, Any] = {}  # by scheme
         self._connect_seconds = settings.getfloat("FETCH_CONNECT_TIMEOUT", 10.0)
         self._traffic = Traffic()
-        self._received = 0
         self._reporting: Any = None
         self._counts = settings.getbool("DOWNLOADER_STATS")
-        crawler.signals.connect(self._bytes_received, signals.bytes_received)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._is_abandoning = False
         # Requests that hold a slot but do not come from the frontier.
@@ -223,8 +220,6 @@ class Downloader(ScrapyDownloader):
         if self._reporting is None:
             self._reporting = create_looping_call(self._report)
             self._reporting.start(1.0, now=False)
-        if not self._counts:
-            return await download(request)
         self._traffic.asked(request)
         try:
             response = await download(request)
@@ -239,13 +234,10 @@ class Downloader(ScrapyDownloader):
         if is_heard(self.signals.sender, signal):
             self.signals.send_catch_log(signal=signal, spider=self.crawler.spider, **what)
 
-    def _bytes_received(self, data: bytes) -> None:
-        self._received += len(data)
-
     def _report(self) -> None:
         if self._counts:
             self._traffic.report(self.crawler.stats)
-        self.crawler.stats.set_value("fetch/bytes", self._received)
+        self.crawler.stats.set_value("fetch/bytes", self._traffic.bodies)
         if crowded := self.memory.crowded:
             self.crawler.stats.set_value("fetch/crowded", crowded)
 

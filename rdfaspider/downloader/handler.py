@@ -15,8 +15,8 @@ from scrapy.http import Headers, Response
 from scrapy.responsetypes import responsetypes
 from twisted.python.failure import Failure
 
+from rdfaspider.archive.exchange import Exchange
 from rdfaspider.compat import DownloadCancelledError, ResponseDataLossError
-from rdfaspider.downloader.capture import Line, exchange_of
 from rdfaspider.downloader.client import Client, tls_options
 from rdfaspider.downloader.failures import CutShort
 from rdfaspider.downloader.request import wanted
@@ -24,14 +24,17 @@ from rdfaspider.downloader.transfer import Enough, Timeouts, Transfer
 from rdfaspider.fetchmeta import is_for_page, meta_of
 from rdfaspider.resolver import installed_resolver
 from rdfaspider.signals import is_heard
+from rdfaspider.urls import without_userinfo
 from rdfaspider.urls.hosts import host_and_port
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
+    from rdfaspider.archive.exchange import Truncation
     from rdfaspider.downloader.memory import DownloadMemory
     from rdfaspider.downloader.request import Wanted
+    from rdfaspider.downloader.transfer import Head
     from rdfaspider.resolver import Resolver
 
 logger = getLogger(__name__)
@@ -185,14 +188,34 @@ class _Download(Transfer):
         if self._stop is not None:
             response.flags.append("download_stopped")
         if self._handler.archives:
-            line = Line(self.wanted.headers, head.version, head.reason, tuple(head.headers))
-            request.meta["exchange"] = exchange_of(
-                request, line, response, self._began_at, self._is_cut
-            )
+            request.meta["exchange"] = self._exchange(head, response)
         if self._stop is not None and self._stop.fail:
             self._stop.response = response
             raise self._stop
         return response
+
+    def _exchange(self, head: Head, response: Response) -> Exchange:
+        """Return what went over the line, for the archive, without passwords: of the URL, or in a form."""
+        truncation: Truncation = "unspecified" if self._stop is not None else ""
+        if self._is_cut:
+            truncation = "length"
+        elif "dataloss" in response.flags:
+            truncation = "disconnect"
+        return Exchange(
+            url=without_userinfo(self._request.url),
+            method=self._request.method,
+            asked=self.wanted.headers,
+            sent=b"",
+            version=head.version,
+            status=head.status,
+            reason=head.reason,
+            headers=tuple(head.headers),
+            body=response.body,
+            address="" if self._request.meta.get("proxy") else str(self.address),
+            began=self._began_at,
+            seconds=time() - self._began_at,
+            truncated=truncation,
+        )
 
     def release(self) -> None:
         """Stop waiting for memory."""

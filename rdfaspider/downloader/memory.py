@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from scrapy.exceptions import IgnoreRequest
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
 
     from scrapy import Request
 
-# Seconds between two checks for memory, and until a download is postponed.
+# Seconds between two looks of a download that waits, and until a download is postponed.
 _PAUSE = 0.1
 _PATIENCE = 15.0
 
@@ -27,8 +26,8 @@ class Crowded(IgnoreRequest):
 class DownloadMemory:
     """Lets large downloads go on while they and the pages not parsed yet fit into a budget.
 
-    Layout: the bytes of each large download, in the order in which they became large, and the downloads
-    that wait. A waiting download does not read, so its server waits too.
+    Layout: the bytes of each large download, in the order in which they became large. One that waits does
+    not read, so its server waits too.
     Invariant: beyond the budget only the oldest goes on, and only while the pages not parsed yet take less
     than half of it. Parsing makes those fewer, so there is always progress.
     """
@@ -41,8 +40,6 @@ class DownloadMemory:
         self._held: dict[Request, int] = {}
         self._total = 0
         self._waited: set[Request] = set()
-        self._waiting: dict[Request, asyncio.Future[None]] = {}
-        self._timer: asyncio.TimerHandle | None = None
 
     def admits(self, request: Request, size: int) -> bool:
         """Note the size of a large download; return whether it may go on."""
@@ -58,11 +55,9 @@ class DownloadMemory:
         try:
             async with asyncio.timeout(_PATIENCE):
                 while not self._may_go_on(request):
-                    await self._turn(request)
+                    await asyncio.sleep(_PAUSE)
         except TimeoutError:
             raise self.put_off(request) from None
-        finally:
-            self._waiting.pop(request, None)
 
     def put_off(self, request: Request) -> Crowded:
         self.crowded += 1
@@ -76,39 +71,9 @@ class DownloadMemory:
         if self._held and (size := self._held.pop(request, 0)):
             self._total -= size
             self._waited.discard(request)
-            self._wake()
-
-    def _free(self) -> int:
-        """Return how many downloads may go on, the oldest first."""
-        unread = self._unread()
-        if self._total + unread <= self.budget:
-            return len(self._held)
-        return 1 if unread <= self.budget // 2 else 0
 
     def _may_go_on(self, request: Request) -> bool:
-        free = self._free()
-        return free == len(self._held) or (free == 1 and next(iter(self._held)) is request)
-
-    def _turn(self, request: Request) -> asyncio.Future[None]:
-        """Return a future that is done when the download may go on."""
-        self._waiting[request] = turn = asyncio.get_running_loop().create_future()
-        self._look_later()
-        return turn
-
-    def _look_later(self) -> None:
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(_PAUSE, self._wake)
-
-    def _wake(self) -> None:
-        """Have those go on that may; hundreds of others may wait, and to wake them all would cost much."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if not self._waiting:
-            return
-        for request in islice(self._held, self._free()):
-            turn = self._waiting.pop(request, None)
-            if turn is not None and not turn.done():  # else the download was given up
-                turn.set_result(None)
-        if self._waiting:
-            self._look_later()
+        unread = self._unread()
+        if self._total + unread <= self.budget:
+            return True
+        return unread <= self.budget // 2 and next(iter(self._held)) is request

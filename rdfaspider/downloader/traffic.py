@@ -37,6 +37,7 @@ class Traffic:
         self._errors: Counter[type] = Counter()
         self._sent = 0
         self._received = 0
+        self.bodies = 0  # bytes
 
     def asked(self, request: Request) -> None:
         method, url = request.method, request.url
@@ -51,6 +52,7 @@ class Traffic:
     def answered(self, response: Response) -> None:
         status, headers = response.status, response.headers
         self._statuses[status] += 1
+        self.bodies += len(response.body)
         size = len(response.body) + 2 * len(headers) + _status_size(status)
         for name, values in dict.items(headers):
             for value in values:

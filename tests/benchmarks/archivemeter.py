@@ -15,7 +15,6 @@ from scrapy.crawler import Crawler
 
 from rdfaspider.archive.archive import Archive
 from rdfaspider.downloader import handler
-from rdfaspider.downloader.capture import exchange_of
 from rdfaspider.items import Page
 from rdfaspider.pipelines.archive import ArchivePipeline
 
@@ -64,7 +63,8 @@ class MeteredPipeline(ArchivePipeline):
         archive.put = metered("thread", archive.put)  # type: ignore[method-assign]
         self._pack = metered("loop", self._pack)  # type: ignore[method-assign]
         self._written = metered("loop", self._written)  # type: ignore[method-assign]
-        handler.exchange_of = metered("loop", exchange_of)  # type: ignore[attr-defined]
+        download = handler._Download
+        download._exchange = metered("loop", download._exchange)  # type: ignore[method-assign]
 
     async def process_item(self, page: Page) -> Page:
         answer: Page = await Steps(super().process_item(page))
