@@ -3,22 +3,38 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from textwrap import dedent
 from threading import Thread
 from typing import Any, cast
 
 import pytest
 
+from rdfaspider.stores import open_store
 from rdfaspider.urls import to_iri
-from tests.conftest import Crawler
+from tests.conftest import PROJECT, Crawler, Scrapy
 
 pytestmark = pytest.mark.slow
 
 # What a page with these links leads to; %d is a server that only the handler may think public.
 LINKS = ("named", "moved", "forbidden", "missing", "odd?q={x}|y", "http://127.0.0.2:%d/private")
 NAME = '<p property="http://schema.org/name">%s</p>'
+
+
+# What is there only when the script has run.
+SCRIPTED = """<!doctype html><title>Scripted</title><script>
+const data = document.createElement("script"), link = document.createElement("a");
+data.type = "application/ld+json";
+data.textContent = JSON.stringify({"@id": "#it", "http://schema.org/name": "by a script"});
+[link.href, link.textContent] = ["/moved", "x"];
+onload = () => document.body.append(data, link);
+</script>"""
 
 
 class Server(BaseHTTPRequestHandler):
@@ -36,6 +52,8 @@ class Server(BaseHTTPRequestHandler):
                 text += "".join(f'<a href="{link}">x</a>' for link in links)
             case "/robots.txt":
                 kind, text = "text/plain", "User-agent: *\nDisallow: /forbidden\n"
+            case "/scripted":
+                text = SCRIPTED
             case "/moved":
                 status, text, headers = 302, "", {"Location": "/target"}
             case "/missing":
@@ -75,8 +93,13 @@ from scrapy.http import Headers
 from scrapy.responsetypes import responsetypes
 from twisted.internet.threads import deferToThread
 
-from rdfaspider.resolver import installed_resolver
+from rdfaspider.resolver import Resolver, installed_resolver
 from rdfaspider.urls.hosts import host_and_port
+
+class Names(Resolver):
+    """Knows names that nobody else does."""
+
+    look_up = staticmethod(lambda name: ["127.0.0.1"])
 
 def ask(request, url, address):
     parts = urlsplit(url)
@@ -131,7 +154,7 @@ class Browser(Unguarded):
             if b"Location" not in response.headers:
                 break
             url = urljoin(url, response.headers["Location"].decode())
-        url += "#top"
+        url = url.replace("{", "%7B") + "#top"
         if response.headers["Content-Type"] == b"text/plain":
             return response.replace(url=url, body=b"<html><pre>" + response.body + b"</pre></html>")
         return response.replace(url=url)
@@ -179,3 +202,139 @@ def test_a_crawl_stores_the_same_with_any_handler(
     visits = [visit for visit in visits if visit not in ("forbidden", "private")]
     assert sorted(Server.asked) == sorted(f"127.0.0.1/{visit}" for visit in visits)
     assert found.output.count("bypasses the address guard") == is_unguarded
+
+
+def example_of(package: str) -> str:
+    """Return the example with a package in the documentation, or skip where it is not installed."""
+    pytest.importorskip(package, reason=f"no {package}: make test installs it")
+    text = (PROJECT / "docs" / "resolver.md").read_text()
+    (block,) = [
+        block
+        for block in re.findall(r"(?:(?:    .*)?\n)+", text)
+        if package in block and "class" in block
+    ]
+    return dedent(block)
+
+
+@pytest.mark.parametrize("name", ["Guarded", "GuardedImpersonate"])
+def test_a_guarded_handler_connects_to_the_addresses_that_the_guard_admits(
+    name: str, server: ThreadingHTTPServer, scrapy: Scrapy, crawl: Crawler, tmp_path: Path
+) -> None:
+    source = HANDLERS + (example_of("scrapy_impersonate") if name != "Guarded" else "")
+    (tmp_path / "own.py").write_text(source)
+    url = f"http://named.test:{server.server_address[1]}/"
+    settings: dict[str, object] = {
+        "DOWNLOAD_HANDLERS": f'{{"http": "own.{name}"}}',
+        "TWISTED_DNS_RESOLVER": "own.Names",
+        "EXTRACT_PROCESSES": 0,
+    }
+    refused = scrapy("crawl", "rdfa", "-a", f"seeds={url}", JOBDIR="refused", **settings)
+    assert "1 at an address that is not public" in refused.stderr and Server.asked == []
+    allowed = crawl(url, RESOLVER_ALLOW="named.test", **settings)
+    paths = {url.split("/", 3)[3]: fate for url, fate in allowed.fates.items()}
+    assert paths == {path: fate for path, fate in FATES.items() if path != "private"}
+    assert {visit.split("/")[0] for visit in Server.asked} == {"named.test"}
+
+
+def test_a_handler_with_the_tls_of_a_browser_may_be_let_in(
+    server: ThreadingHTTPServer, crawl: Crawler
+) -> None:
+    pytest.importorskip("scrapy_impersonate", reason="no scrapy-impersonate")
+    found = crawl(
+        f"http://127.0.0.1:{server.server_address[1]}/",
+        DOWNLOAD_HANDLERS='{"http": "scrapy_impersonate.ImpersonateDownloadHandler"}',
+        DOWNLOADER_MIDDLEWARES='{"scrapy_impersonate.RandomBrowserMiddleware": 1000}',
+        IMPERSONATE_BROWSERS="chrome",
+        RESOLVER_ALLOW_UNGUARDED=1,
+    )
+    assert list(found.fates.values()).count("done/page") == 4
+    assert found.output.count("bypasses the address guard") == 1
+
+
+CHROMIUM = json.dumps(
+    {
+        "executable_path": shutil.which("chromium"),
+        "args": ["--no-sandbox", "--disable-background-networking", "--disable-component-update"],
+    }
+)
+
+
+def names_in(store: Path) -> set[tuple[str, str]]:
+    """Return which pages say which names."""
+    query = "SELECT ?page ?name { GRAPH ?page { ?thing <http://schema.org/name> ?name } }"
+    with open_store(str(store), read_only=True) as opened:
+        return {(row["page"].value, row["name"].value) for row in opened.query(query)}
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_browser_reads_pages_as_their_scripts_leave_them(
+    workers: int,
+    server: ThreadingHTTPServer,
+    scrapy: Scrapy,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if shutil.which("chromium") is None:
+        pytest.skip("no chromium: make .cache/chromium.ready installs it")
+    settings = example_of("scrapy_playwright")
+    (tmp_path / "myproject.py").write_text(f"from rdfaspider.settings import *\n\n{settings}")
+    monkeypatch.setenv("SCRAPY_SETTINGS_MODULE", "myproject")
+    url = f"http://127.0.0.1:{server.server_address[1]}"
+    done = scrapy(
+        *("crawl", "rdfa", "-a", f"seeds={url}/scripted,{url}/forbidden"),
+        PLAYWRIGHT_LAUNCH_OPTIONS=CHROMIUM,
+        WORKERS=workers,
+        POLITENESS_DELAY=0,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("bypasses the address guard") == 1
+    assert "2 pages, 1 redirect" in done.stderr and "1 by robots.txt" in done.stderr
+    assert names_in(tmp_path / "crawl" / "store") == {
+        (f"{url}/scripted", "by a script"),
+        (f"{url}/target", "/target"),
+    }
+
+
+SPIDER = """
+import scrapy
+
+class Other(scrapy.Spider):
+    name = "other"
+
+    async def start(self):
+        yield scrapy.Request(self.url, meta={"playwright": True})
+
+    def parse(self, response):
+        print(response.meta["rdfaspider"].found)
+        yield from response.follow_all(css="a", meta={"playwright": True}, callback=self.end)
+
+    def end(self, response):
+        pass
+"""
+
+
+def test_the_add_on_reads_what_a_browser_shows_in_another_project(
+    server: ThreadingHTTPServer, tmp_path: Path
+) -> None:
+    pytest.importorskip("scrapy_playwright", reason="no scrapy-playwright")
+    if shutil.which("chromium") is None:
+        pytest.skip("no chromium: make .cache/chromium.ready installs it")
+    (tmp_path / "other.py").write_text(SPIDER)
+    url = f"http://127.0.0.1:{server.server_address[1]}"
+    handler = "scrapy_playwright.handler.ScrapyPlaywrightDownloadHandler"
+    options = (
+        ("ADDONS", '{"rdfaspider.Addon": 300}'),
+        ("DOWNLOAD_HANDLERS", json.dumps({"http": handler})),
+        ("PLAYWRIGHT_LAUNCH_OPTIONS", CHROMIUM),
+    )
+    command = [sys.executable, "-m", "scrapy", "runspider", "other.py", "-a", f"url={url}/scripted"]
+    for name, value in options:
+        command += ["-s", f"{name}={value}"]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert "'jsonld': 1" in done.stdout, done.stderr
+    assert names_in(tmp_path / "store") == {
+        (f"{url}/scripted", "by a script"),
+        (f"{url}/target", "/target"),
+    }

@@ -31,7 +31,7 @@ from rdfaspider.signals import seed_failed
 from rdfaspider.spiders.arguments import check_arguments, read_depth
 from rdfaspider.spiders.scope import DomainHosts, Scope, read_filters
 from rdfaspider.spiders.seeds import Seeds, read_hubs, read_seeds
-from rdfaspider.urls import Filters, host, redirect_target, unfit_authority
+from rdfaspider.urls import Filters, host, redirect_target, to_iri, unfit_authority
 from rdfaspider.urls.hosts import host_and_port
 
 if TYPE_CHECKING:
@@ -400,12 +400,12 @@ class RdfaSpider(Spider):
             self.crawler.signals.send_catch_log(seed_failed, url=page.url, problem=problem)
 
     def _is_same(self, url: str, other: str) -> bool:
-        """Tell whether two URLs differ only in what cleaning drops, such as a session id."""
+        """Tell whether two URLs differ only in what cleaning drops, in escapes, or in the user."""
         try:
             url = redirect_target(url, other)
         except ValueError:
             return False
-        return self._admitted(url)[0] == self._admitted(other)[0]
+        return to_iri(self._admitted(url)[0]) == to_iri(self._admitted(other)[0])
 
     def _redirect(self, page: Page, location: str) -> None:
         """Make the page a redirect to `location`, or a failure if that leads nowhere or too far."""
