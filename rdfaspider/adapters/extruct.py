@@ -108,14 +108,8 @@ def _json_ld(body: bytes, url: str, content_type: str) -> list[Any]:
 
 def _loaded(text: str) -> Any:
     """Return the value of a script, repaired if need be; None if it has none."""
-    if not jsontext.is_small(text):
-        return None
     try:
-        return jsontext.loads(text)
-    except ValueError:
-        pass
-    try:
-        return jsontext.loads(jsontext.repaired(text), strict=False)
+        return jsontext.read(text)[0]
     except ValueError:
         return None
 

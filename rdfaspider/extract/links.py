@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
 
 from rdfaspider.extract.document.tree import Document
+from rdfaspider.extract.extraction import Extraction, Options
 from rdfaspider.extract.files import FileJoiner
 from rdfaspider.extract.mediatypes import media_kind
 from rdfaspider.extract.percentencoding import query_encoder
@@ -42,43 +42,24 @@ _ANCHORS = 1_000_000  # characters read for all of them: anchors may stand insid
 _URLS = 2_000_000  # characters of all links: a long base may make each of them long
 
 
-@dataclass(slots=True)
-class Links:
-    """Three parallel lists in document order, and the number of links left out by reason.
-
-    Relations and texts are there only if they were asked for. ``nofollow`` has the links not to follow,
-    ``canonical`` is the canonical form of the page, "" if it names none, ``media`` the number of
-    images, sounds and films by kind.
-    """
-
-    urls: list[str] = field(default_factory=list)
-    relations: list[str] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
-    cuts: Counter[str] = field(default_factory=Counter)
-    nofollow: list[str] = field(default_factory=list)
-    canonical: str = ""
-    media: Counter[str] = field(default_factory=Counter)
-
-
-def links(
-    document: Document,
-    base: str,
-    page: str,
-    limit: int,
-    anchors: bool = True,
-    encoding: str = "utf-8",
-) -> Links:
+def read_links(document: Document, page: str, options: Options, extraction: Extraction) -> None:
     """Collect the first different links of the page at a URL, normalised, and count the others.
 
-    ``anchors`` asks for the relation and the text of each, ``encoding`` is that of the page. A page in a file
-    may link to files.
+    A page in a file may link to files. Links whose page asks not to follow any are not followed.
     """
-    found = Links()
+    facts, limit = extraction.facts, options.limits.links
+    kind_of_joiner = FileJoiner if page.startswith("file:") else Joiner
     try:
-        kind_of_joiner = FileJoiner if page.startswith("file:") else Joiner
-        joiner = kind_of_joiner(base, query_encoder(encoding))
+        joiner = kind_of_joiner(facts.base, query_encoder(facts.encoding))
     except ValueError:
-        return found
+        return
+    urls: list[str] = []
+    relations: list[str] = []
+    texts: list[str] = []
+    nofollow: list[str] = []
+    cuts: Counter[str] = Counter()
+    media: Counter[str] = Counter()
+    canonical = ""
     seen: set[str] = set()  # references and URLs
     unfollowed: set[str] = set()  # references
     left, room = _ANCHORS, _URLS
@@ -88,43 +69,49 @@ def links(
         if tag in _EMBEDDING:
             if (source := attributes.get("src")) is not None:
                 kind = media_kind(source, attributes.get("type", "")) if tag in _ANY_KIND else ""
-                found.media[kind or _EMBEDDING[tag]] += 1
+                media[kind or _EMBEDDING[tag]] += 1
             continue
         reference = attributes.get("href") if tag == "a" else _reference(tag, attributes)
         if not reference:
             continue
-        if tag == "link" and not found.canonical:  # another relation may have linked to it before
-            found.canonical = _canonical(joiner, reference, attributes, page)
+        if tag == "link" and not canonical:  # another relation may have linked to it before
+            canonical = _canonical(joiner, reference, attributes, page)
         if reference in seen:
             continue
         if "." in reference and tag in ("a", "area") and (kind := media_kind(reference)):
-            found.media[kind] += 1
+            media[kind] += 1
         relation = attributes.get("rel", "")
         if relation and "nofollow" in relation.lower().split():
-            found.cuts["nofollow"] += 1
+            cuts["nofollow"] += 1
             if reference not in unfollowed and len(unfollowed) < limit and room > 0:
                 unfollowed.add(reference)
                 if url := _joined(joiner, reference, page):
-                    found.nofollow.append(url)
+                    nofollow.append(url)
                     room -= len(url)
             continue
         seen.add(reference)
-        if len(found.urls) >= limit or room < 0:
-            found.cuts["links"] += 1
+        if len(urls) >= limit or room < 0:
+            cuts["links"] += 1
             continue
         url = _joined(joiner, reference, page)
         if not url:
-            found.cuts["invalid_links"] += 1
+            cuts["invalid_links"] += 1
         elif url == reference or url not in seen:
             seen.add(url)
             room -= len(url)
-            found.urls.append(url)
-            if anchors:
+            urls.append(url)
+            if options.anchors:
                 text = document.text(node) if tag == "a" and left > 0 else ""
                 left -= len(text)
-                found.relations.append(relation)
-                found.texts.append(" ".join(text[: 4 * _ANCHOR].split())[:_ANCHOR])
-    return found
+                relations.append(relation)
+                texts.append(" ".join(text[: 4 * _ANCHOR].split())[:_ANCHOR])
+    extraction.canonical, extraction.media = canonical, dict(media)
+    if facts.nofollow:  # it asks so for all
+        extraction.nofollow = urls + nofollow
+        return
+    extraction.links, extraction.nofollow = urls, nofollow
+    extraction.relations, extraction.texts = relations, texts
+    facts.cuts.update(cuts)
 
 
 def _joined(joiner: Joiner, reference: str, page: str) -> str:

@@ -6,8 +6,7 @@ import gc
 from hashlib import blake2b, sha1
 
 from rdfaspider.extract import facts as heads
-from rdfaspider.extract import jsonld, microdata, own, rdf, rdfa, reference
-from rdfaspider.extract import links as anchors
+from rdfaspider.extract import jsonld, links, microdata, own, rdf, rdfa, reference
 from rdfaspider.extract.containment import contained
 from rdfaspider.extract.document.encoding import to_utf8
 from rdfaspider.extract.document.limits import Limits, without_tags
@@ -27,7 +26,7 @@ from rdfaspider.pages.sketch import sketch_of
 from rdfaspider.urls import to_iri, without_userinfo
 
 _DEFAULTS = Options()
-_ATTRIBUTES = rdfa.ATTRIBUTES | heads.ATTRIBUTES | anchors.ATTRIBUTES
+_ATTRIBUTES = rdfa.ATTRIBUTES | heads.ATTRIBUTES | links.ATTRIBUTES
 
 
 def extract(
@@ -135,7 +134,7 @@ def _read_page(
     heads.read_head(document, url, options.agent, facts)
     if limits.links:
         with contained("links", facts):
-            _read_links(document, url, options, extraction)
+            links.read_links(document, url, options, extraction)
     base = without_userinfo(facts.base)
     if "rdfa" in formats and rdfa.is_worth(document, options.role):
         with contained("rdfa", facts):
@@ -166,16 +165,3 @@ def _read_text(document: Document, options: Options, facts: Facts) -> None:
         facts.words, sketch = sketch_of(text)
         facts.sketch = sketch.hex()
         facts.detected, facts.certainty = detect(text)
-
-
-def _read_links(document: Document, url: str, options: Options, extraction: Extraction) -> None:
-    facts, most = extraction.facts, options.limits.links
-    found = anchors.links(document, facts.base, url, most, options.anchors, facts.encoding)
-    extraction.canonical, extraction.media = found.canonical, dict(found.media)
-    if facts.nofollow:  # it asks so for all
-        extraction.nofollow = [*found.urls, *found.nofollow]
-        return
-    extraction.links, extraction.nofollow = found.urls, found.nofollow
-    extraction.relations = found.relations
-    extraction.texts = found.texts
-    facts.cuts.update(found.cuts)

@@ -5,21 +5,20 @@ from __future__ import annotations
 from rdfaspider.extract.document.html import HtmlDocument
 from rdfaspider.extract.document.limits import Limits, without_roots
 from rdfaspider.extract.document.tree import Document
-from rdfaspider.extract.document.xml import XmlDocument, cut_attributes, parsed_xml
+from rdfaspider.extract.document.xml import XmlDocument
 from rdfaspider.extract.facts import Facts
 
 
 def parse(
-    body: bytes,
-    media_type: str,
-    names: frozenset[str],
-    limits: Limits,
-    facts: Facts,
+    body: bytes, media_type: str, names: frozenset[str], limits: Limits, facts: Facts
 ) -> Document:
     """Read a page in UTF-8; ``names`` are the attributes that make an element worth listing."""
     document: Document | None = None
     if media_type.endswith("xml"):
-        document = _parsed_xml(body, media_type, names, limits, facts)
+        try:
+            document = XmlDocument(body, media_type, names, limits, facts.cuts)
+        except ValueError:  # it is read as HTML
+            facts.warnings["DocumentError"] += 1
     if document is None:
         body, excess = without_roots(body)
         if excess:
@@ -30,17 +29,3 @@ def parse(
     if document.is_cut:
         facts.cuts["elements"] += 1
     return document
-
-
-def _parsed_xml(
-    body: bytes, media_type: str, names: frozenset[str], limits: Limits, facts: Facts
-) -> Document | None:
-    """Return None for what is not well-formed: it is read as HTML."""
-    try:
-        root, host = parsed_xml(body, media_type)
-    except ValueError:
-        facts.warnings["DocumentError"] += 1
-        return None
-    if excess := cut_attributes(root, limits.attributes):
-        facts.cuts["attributes"] += excess
-    return XmlDocument(root, host, names, limits.elements)

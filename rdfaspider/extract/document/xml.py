@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import html.entities
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from lxml import etree
 
+from rdfaspider.extract.document.limits import Limits
 from rdfaspider.extract.document.tree import (
     INLINE,
     MANY,
@@ -38,11 +40,22 @@ _text = etree.XPath("string()")
 class XmlDocument(Document):
     """A page in libxml2's tree."""
 
-    def __init__(self, root: Any, host: str, names: frozenset[str], limit: int) -> None:
-        self.host = host
+    def __init__(
+        self,
+        body: bytes,
+        media_type: str,
+        names: frozenset[str],
+        limits: Limits,
+        cuts: Counter[str],
+    ) -> None:
+        """Parse a page in UTF-8; raise ValueError if it is not well-formed."""
+        root = parsed_xml(body)
+        if excess := cut_attributes(root, limits.attributes):
+            cuts["attributes"] += excess
+        self.host = _host(root, media_type)
         self.text = _text
         self._names = names
-        self._limit = limit
+        self._limit = limits.elements
         self._list(root)
         title = next(root.iter("title", f"{{{XHTML}}}title"), None)
         self.title = "" if title is None else _text(title)
@@ -129,8 +142,8 @@ class XmlDocument(Document):
         return "".join(written)
 
 
-def parsed_xml(body: bytes, media_type: str) -> tuple[Any, str]:
-    """Return the root and the host language; raise ValueError when it is not well-formed."""
+def parsed_xml(body: bytes) -> Any:
+    """Return the root of a document in UTF-8; raise ValueError if it is not well-formed."""
     parser = etree.XMLParser(
         encoding="utf-8",
         resolve_entities=False,
@@ -140,10 +153,9 @@ def parsed_xml(body: bytes, media_type: str) -> tuple[Any, str]:
         remove_pis=True,
     )
     try:
-        root = read_tree(_ENTITY.sub(_character, body), parser)
+        return read_tree(_ENTITY.sub(_character, body), parser)
     except etree.XMLSyntaxError as error:
         raise ValueError(str(error)) from error
-    return root, _host(root, media_type)
 
 
 def read_tree(body: bytes, parser: Any) -> Any:

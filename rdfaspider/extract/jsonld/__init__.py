@@ -21,14 +21,8 @@ from pyoxigraph import RdfFormat
 
 from rdfaspider.extract.document.tree import Document
 from rdfaspider.extract.jsonld import text as jsontext
-from rdfaspider.extract.jsonld.contexts import (
-    UNKNOWN,
-    Contexts,
-    Inliner,
-    Place,
-    TooBig,
-    references,
-)
+from rdfaspider.extract.jsonld.contexts import UNKNOWN, Contexts, Inliner, Place, references
+from rdfaspider.extract.jsonld.text import TooBig
 from rdfaspider.extract.mediatypes import JSON_LD
 from rdfaspider.extract.triples import iris
 from rdfaspider.extract.triples.graph import Full, Graph
@@ -55,66 +49,41 @@ def blocks(document: Document) -> Iterator[tuple[str, str]]:
                 yield attributes.get("id", ""), document.text(node)
 
 
-def read_blocks(
-    document: Document, base: str, graph: Graph, contexts: Contexts = _NO_CONTEXTS
-) -> None:
+def read_blocks(document: Document, base: str, graph: Graph) -> None:
     """Add the statements of all blocks of a page to its graph, or as many as the limits allow."""
     try:
         for number, (_, text) in enumerate(blocks(document)):
             if number == _BLOCKS:
                 graph.cuts["jsonld blocks"] += 1
                 break
-            ready = _prepared(_value(text, graph), base, graph, contexts, is_page=True)
-            _read(ready, base, graph)
+            if text.strip():
+                _read(_prepared(text, base, graph, _NO_CONTEXTS, is_page=True), base, graph)
     except Full as full:
         graph.cuts[str(full)] += 1
 
 
 def read_document(text: str, base: str, graph: Graph, contexts: Contexts = _NO_CONTEXTS) -> None:
     """Add the statements of a JSON-LD document, which is not repaired; raise Full."""
-    if not jsontext.is_small(text):
-        graph.cuts["jsonld size"] += 1
-        return
-    try:
-        value = jsontext.loads(text)
-    except ValueError:
-        graph.cuts["jsonld syntax"] += 1
-        return
-    ready = _prepared(value, base, graph, contexts)
-    del value  # it is large, and the parser makes its own
-    _read(ready, base, graph)
-
-
-def _value(text: str, graph: Graph) -> Any:
-    """Return the JSON value of a block, None if it has none."""
-    if not jsontext.is_small(text):
-        graph.cuts["jsonld size"] += 1
-        return None
-    try:
-        return jsontext.loads(text)
-    except ValueError:
-        pass
-    try:
-        value = jsontext.loads(jsontext.repaired(text), strict=False)
-    except ValueError:
-        if text.strip():
-            graph.cuts["jsonld syntax"] += 1
-        return None
-    graph.warnings["RepairedJson"] += 1
-    return value
+    _read(_prepared(text, base, graph, contexts), base, graph)
 
 
 def _prepared(
-    value: Any, base: str, graph: Graph, contexts: Contexts, is_page: bool = False
+    text: str, base: str, graph: Graph, contexts: Contexts, is_page: bool = False
 ) -> Ready | None:
-    """Return a value in the form that the parser accepts, or None; it is freed before parsing."""
-    if value is None:
-        return None
+    """Return a text in the form that the parser accepts, or None; its value is freed before parsing."""
     try:
+        value, is_repaired = jsontext.read(text) if is_page else (jsontext.loads(text), False)
+        if is_repaired:
+            graph.warnings["RepairedJson"] += 1
+        if value is None:
+            return None
         nodes, names = _surveyed(value)
         inliner = _inlined(nodes, names, base, contexts)
     except TooBig as error:
         graph.cuts[f"jsonld {error}"] += 1
+        return None
+    except ValueError:
+        graph.cuts["jsonld syntax"] += 1
         return None
     if is_page:
         _encode(nodes)

@@ -21,6 +21,7 @@ from pyoxigraph import NamedNode
 
 from rdfaspider.extract.contexts import PREFIXES
 from rdfaspider.extract.datafiles import read_data
+from rdfaspider.extract.jsonld.text import TooBig
 from rdfaspider.extract.triples import iris
 
 UNKNOWN = "urn:unknown-jsonld-context:"
@@ -52,10 +53,6 @@ def references() -> frozenset[str]:
     terms = _read("schema").items()
     links = [name for name, term in terms if isinstance(term, dict) and term["@type"] == "@id"]
     return frozenset(("@id", *links))
-
-
-class TooBig(ValueError):
-    """A block would cost the parser too much; the message names the limit."""
 
 
 class Place(NamedTuple):

@@ -35,18 +35,28 @@ _BARE_QUOTE = re.compile(r'(\\.)|"', re.S)
 _ESCAPE = re.compile(r'\\(?:(["\\/bfnrt]|u[0-9A-Fa-f]{4})|(.))', re.S)
 
 
-def is_small(text: str) -> bool:
-    """Tell whether a JSON text has no more values than memory is meant for.
+class TooBig(ValueError):
+    """A text would cost its parser too much; the message names the limit."""
 
-    Each but the first follows a comma or an opening bracket; those in strings are counted too.
-    """
-    if len(text) <= _VALUES:
-        return True
-    return text.count(",") + text.count("[") + text.count("{") <= _VALUES
+
+def read(text: str) -> tuple[Any, bool]:
+    """Return the value of a JSON text and whether it had to be repaired; raise ValueError."""
+    try:
+        return loads(text), False
+    except TooBig:
+        raise
+    except ValueError:
+        return loads(repaired(text), strict=False), True
 
 
 def loads(text: str, strict: bool = True) -> Any:
-    """Return the value of a JSON text; raise ValueError, also when it is nested very deep."""
+    """Return the value of a JSON text; raise ValueError, also when it is nested very deep.
+
+    Raise TooBig if it has more values than memory is meant for. Each but the first follows a comma or an
+    opening bracket; those in strings are counted too.
+    """
+    if len(text) > _VALUES and sum(map(text.count, ",[{")) > _VALUES:
+        raise TooBig("size")
     try:
         return json.loads(
             text, strict=strict, parse_int=_int, parse_float=_float, parse_constant=_constant

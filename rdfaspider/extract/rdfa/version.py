@@ -34,7 +34,7 @@ def declared_version(document: Document, body: bytes) -> str:
 
 def _is_xml(body: bytes) -> bool:
     try:
-        parsed_xml(body, "application/xhtml+xml")
+        parsed_xml(body)
     except ValueError:
         return False
     return True
