@@ -18,8 +18,8 @@ from rdfaspider.extract.facts import Facts
 from rdfaspider.extract.microdata import ATTRIBUTES, read
 from rdfaspider.extract.microdata.registry import REGISTRY, MicrodataRegistry
 from rdfaspider.extract.microdata.scopes import Scopes
-from rdfaspider.extract.microdata.values import number_suffix
 from rdfaspider.extract.triples.graph import Graph
+from rdfaspider.extract.triples.literals import number_suffix
 from rdfaspider.site.answers import answer
 from rdfaspider.site.oracle import Oracle
 from rdfaspider.site.parameters import Parameters

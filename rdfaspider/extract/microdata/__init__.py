@@ -2,7 +2,6 @@
 
 items      Microdata to RDF, second edition, over a document
 scopes     which properties belong to which item
-values     the values of properties: links, numbers, times and texts
 registry   where vocabularies begin, and which properties imply others
 """
 

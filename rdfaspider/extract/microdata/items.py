@@ -1,5 +1,8 @@
 """Microdata to RDF, second edition: the items of a page as triples.
 
+Of a property's value @content comes first, on any element, and is a string. Without it, the element decides
+which attribute holds the value; the text comes last.
+
 An item is described once for each namespace that its names may come from: its type's, or when it
 has no type those of the items that have it as a value. An item that contains itself through @itemref
 is wrong in Microdata but valid in RDF: it is described, and counted as a warning.
@@ -13,9 +16,9 @@ from rdfaspider.extract.contexts import RDF
 from rdfaspider.extract.document.tree import Document
 from rdfaspider.extract.microdata.registry import REGISTRY, MicrodataRegistry
 from rdfaspider.extract.microdata.scopes import Scopes
-from rdfaspider.extract.microdata.values import ItemValues
 from rdfaspider.extract.triples import iris
 from rdfaspider.extract.triples.graph import Full, Graph
+from rdfaspider.extract.triples.literals import number_suffix, time_suffix
 
 ATTRIBUTES = frozenset(("itemscope", "itemprop", "itemprop-reverse", "lang", "xml:lang"))
 
@@ -23,6 +26,12 @@ Item = tuple[int, str]
 """The index of an item, and the namespace that its names are taken from."""
 
 _TYPE = f"<{RDF}type>"
+_LINKS = {
+    **dict.fromkeys(("a", "area", "link"), "href"),
+    **dict.fromkeys(("audio", "embed", "iframe", "img", "source", "track", "video"), "src"),
+    "object": "data",
+}
+_SOURCES = {**_LINKS, "data": "value", "meter": "value", "time": "datetime"}
 _HOSTS = frozenset(("html5", "xhtml1", "xhtml5"))
 _VISIT = 20  # characters that each property counts, so that items which share useless ones end too
 
@@ -59,19 +68,16 @@ class _Reader:
     """Describes the items of one document."""
 
     def __init__(
-        self,
-        document: Document,
-        base: str,
-        graph: Graph,
-        registry: MicrodataRegistry,
+        self, document: Document, base: str, graph: Graph, registry: MicrodataRegistry
     ) -> None:
-        place = iris.Base(base, graph.limits.iri, graph.spend)
+        self._base = iris.Base(base, graph.limits.iri, graph.spend)
         self._elements = document.elements
+        self._text = document.text
         self._graph = graph
         self._registry = registry
         self._scopes = Scopes(document)
-        self._values = ItemValues(document, place, self._scopes.languages, graph)
-        self._untyped = f"{place.iri}#"
+        self._values: dict[int, str | None] = {}
+        self._untyped = f"{self._base.iri}#"
         self._written: set[Item] = set()
         self._open: set[Item] = set()  # those whose inner items are still being written
         self._subjects: dict[int, str] = {}
@@ -112,7 +118,7 @@ class _Reader:
                 value: str | None = self._subject(place)
                 inner.append(self._item(place, namespace))
             else:
-                value = self._values.value(place) if forward else self._values.resource(place)
+                value = self._value(place, is_link=not forward)
             if value is not None:
                 self._relate(subject, forward, reverse, value)
         return self._without_loops(inner)
@@ -133,6 +139,43 @@ class _Reader:
             self._graph.warnings["ItemLoop"] += len(inner) - len(kept)
         return kept
 
+    def _value(self, index: int, is_link: bool) -> str | None:
+        """Return the value that an element has, None if there is none worth keeping.
+
+        If only a link will do, no text is read.
+        """
+        _, tag, attributes, _ = self._elements[index]
+        if is_link and _LINKS.get(tag) not in attributes:
+            return None
+        if index not in self._values:
+            self._values[index] = self._read_value(index)
+        return self._values[index]
+
+    def _read_value(self, index: int) -> str | None:
+        _, tag, attributes, node = self._elements[index]
+        suffix = self._scopes.languages[index]
+        if "content" in attributes:
+            return self._graph.literal(attributes["content"], suffix) or None
+        text = attributes.get(_SOURCES.get(tag, ""))
+        if tag in _LINKS and text is not None:
+            return self._link(text)
+        if text is None:
+            text = self._text(node)
+        if tag in _LINKS and not text:
+            return None  # such as an image that a script will load
+        if tag in ("data", "meter"):
+            suffix = number_suffix(text)
+        elif tag == "time":
+            suffix = time_suffix(text) or suffix
+        return self._graph.literal(text, suffix) or None
+
+    def _link(self, reference: str) -> str | None:
+        """Return the term for a reference; one that is not a valid IRI is counted."""
+        term = self._base.term(reference)
+        if term is None:
+            self._graph.cuts["iri"] += 1
+        return term
+
     def _item(self, index: int, namespace: str) -> Item:
         return index, self._typed(index)[1] or namespace
 
@@ -140,7 +183,7 @@ class _Reader:
         """Return the node of an item: what @itemid names, or a blank node."""
         if index not in self._subjects:
             name = self._elements[index][2].get("itemid")
-            found = None if name is None else self._values.link(name)
+            found = None if name is None else self._link(name)
             self._subjects[index] = found or self._graph.fresh()
         return self._subjects[index]
 

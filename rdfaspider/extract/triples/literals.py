@@ -12,7 +12,7 @@ from rdfaspider.extract.contexts import XSD
 _ZONE = r"(?:Z|[+-]\d\d:\d\d)?"
 _DATE = r"-?\d{4,}-\d\d-\d\d"
 _TIME = r"\d\d:\d\d:\d\d(?:\.\d+)?"
-_FORMS = (
+_TIMES = (
     ("date", re.compile(_DATE + _ZONE, re.A)),
     ("time", re.compile(_TIME + _ZONE, re.A)),
     ("dateTime", re.compile(f"{_DATE}T{_TIME}{_ZONE}", re.A)),
@@ -25,6 +25,10 @@ _FORMS = (
             re.A,
         ),
     ),
+)
+_NUMBERS = (
+    ("integer", re.compile(r"-?\d+", re.A)),
+    ("double", re.compile(r"-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?", re.A)),
 )
 
 
@@ -43,10 +47,16 @@ def quoted(text: str, suffix: str = "") -> str:
 
 def time_suffix(text: str) -> str:
     """Return the datatype of a date, a time or a duration as a suffix, or an empty string."""
-    for name, form in _FORMS:
-        if form.fullmatch(text):
-            return f"^^<{XSD}{name}>"
-    return ""
+    return _suffix(text, _TIMES)
+
+
+def number_suffix(text: str) -> str:
+    """Return the datatype of a number as a suffix, or an empty string."""
+    return _suffix(text, _NUMBERS)
+
+
+def _suffix(text: str, forms: tuple[tuple[str, re.Pattern[str]], ...]) -> str:
+    return next((f"^^<{XSD}{name}>" for name, form in forms if form.fullmatch(text)), "")
 
 
 @lru_cache(maxsize=1024)
