@@ -12,8 +12,8 @@ pages read by other processes, so that is imported when it is first asked for.
 ``own`` calls extractors that others wrote; ``reference`` asks pyRdfa3, to compare.
 
 ``contexts`` has the prefixes that need no declaration, ``datafiles`` reads the files of ``data/``,
-``files`` reads pages from disk, ``percentencoding`` encodes the queries of links, ``pool`` runs
-``extract`` in other processes, and ``worker`` is what runs there.
+``files`` joins the links of pages on disk, ``percentencoding`` encodes the queries of links, ``pool``
+runs ``extract`` in other processes, and ``worker`` is what runs there.
 """
 
 from __future__ import annotations

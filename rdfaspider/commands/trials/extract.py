@@ -150,7 +150,7 @@ def _source(argument: str, opts: argparse.Namespace, settings: BaseSettings) -> 
     """Return the page that the argument names, with the URL and type that the options give it."""
     from scrapy.http.headers import Headers
 
-    from rdfaspider.extract.files import unpacked
+    from rdfaspider.commands.trials._pagefile import unpacked
     from rdfaspider.middlewares.contenttype import unwanted
     from rdfaspider.urls import normalise
 
@@ -194,7 +194,7 @@ def _read(argument: str, size: int, settings: BaseSettings) -> _Source:
 
 
 def _from_file(path: Path, argument: str, size: int) -> _Source:
-    from rdfaspider.extract.files import type_of
+    from rdfaspider.commands.trials._pagefile import type_of
 
     try:
         with path.open("rb") as file:
@@ -210,8 +210,8 @@ def _from_file(path: Path, argument: str, size: int) -> _Source:
 def _fetched(url: str, settings: BaseSettings) -> _Source:
     from scrapy.utils.log import configure_logging
 
+    from rdfaspider.commands.trials._pagefile import type_of
     from rdfaspider.commands.trials._webpage import fetch
-    from rdfaspider.extract.files import type_of
 
     configure_logging({"LOG_ENABLED": False})  # the handler warns of what we say in a sentence
     page = fetch(url, settings)
