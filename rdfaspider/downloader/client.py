@@ -133,9 +133,8 @@ class Client:
         self._multi.close()
         if self._timer is not None:
             self._timer.cancel()
-        for fd, events in self._watched.items():
-            self._unwatch(fd, events)
-        self._watched.clear()
+        for fd in [*self._watched]:
+            self._watch(pycurl.POLL_REMOVE, fd)
 
     def _new_handle(self) -> pycurl.Curl:
         curl = pycurl.Curl()
@@ -145,23 +144,24 @@ class Client:
 
     # --- for libcurl ---
 
-    def _watch(self, events: int, fd: int, multi: object, data: object) -> None:
+    def _watch(self, events: int, fd: int, multi: object = None, data: object = None) -> None:
         """Watch a socket for other events than before."""
         before = self._watched.pop(fd, 0)
-        after = 0 if events == pycurl.POLL_REMOVE else events
-        self._unwatch(fd, before & ~after)
-        if after & ~before & pycurl.POLL_IN:
-            self._loop.add_reader(fd, self._act, fd, pycurl.CSELECT_IN)
-        if after & ~before & pycurl.POLL_OUT:
-            self._loop.add_writer(fd, self._act, fd, pycurl.CSELECT_OUT)
-        if after:
-            self._watched[fd] = after
-
-    def _unwatch(self, fd: int, events: int) -> None:
-        if events & pycurl.POLL_IN:
-            self._loop.remove_reader(fd)
-        if events & pycurl.POLL_OUT:
-            self._loop.remove_writer(fd)
+        if events == pycurl.POLL_REMOVE:
+            events = 0
+        else:
+            self._watched[fd] = events
+        changed = before ^ events
+        if changed & pycurl.POLL_IN:
+            if events & pycurl.POLL_IN:
+                self._loop.add_reader(fd, self._act, fd, pycurl.CSELECT_IN)
+            else:
+                self._loop.remove_reader(fd)
+        if changed & pycurl.POLL_OUT:
+            if events & pycurl.POLL_OUT:
+                self._loop.add_writer(fd, self._act, fd, pycurl.CSELECT_OUT)
+            else:
+                self._loop.remove_writer(fd)
 
     def _set_timer(self, milliseconds: int) -> None:
         if self._timer is not None:
@@ -193,16 +193,10 @@ class Client:
         transfer = self._transfers.pop(curl, None)
         if transfer is None:
             return
-        if not code and self._kept.get(transfer.place) == -1:
-            self._kept[transfer.place] = kept = curl.getinfo(pycurl.ACTIVESOCKET)
-            if kept >= 0 and transfer.wanted.url.startswith("https:"):
-                # Bytes that follow may have been read already, and then poll does not show them.
-                used = socket.socket(fileno=kept)
-                with suppress(OSError):
-                    used.shutdown(socket.SHUT_RDWR)
-                used.detach()  # libcurl closes it
-            if len(self._kept) > 4 * _MAX_IDLE:
-                del self._kept[next(iter(self._kept))]
+        if code:
+            self._kept.pop(transfer.place, None)  # it is closed
+        elif self._kept.get(transfer.place) == -1:
+            self._keep(transfer, curl.getinfo(pycurl.ACTIVESOCKET))
         self._multi.remove_handle(curl)
         is_unsent = transfer.needs_connection and not transfer.sent_at
         is_broken = code == pycurl.E_HTTP2 and transfer.sent_at and transfer.may_send()
@@ -212,3 +206,15 @@ class Client:
             self._begin(curl, transfer)
         else:
             transfer.finish(code, words)
+
+    def _keep(self, transfer: Transfer, kept: int) -> None:
+        """Note the socket of a connection; end it if nobody can see what comes on it."""
+        self._kept[transfer.place] = kept
+        if len(self._kept) > 4 * _MAX_IDLE:
+            del self._kept[next(iter(self._kept))]
+        if kept >= 0 and transfer.wanted.url.startswith("https:"):
+            # Bytes that follow may have been read already, and then poll does not show them.
+            used = socket.socket(fileno=kept)
+            with suppress(OSError):
+                used.shutdown(socket.SHUT_RDWR)
+            used.detach()  # libcurl closes it

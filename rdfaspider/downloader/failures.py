@@ -43,7 +43,6 @@ class CertificateError(DownloadFailedError):
     concerns_server = True
 
     def __init__(self, fault: str) -> None:
-        self.fault = fault
         self.problem = f"its certificate is not valid: {fault} (DOWNLOAD_VERIFY_CERTIFICATES)"
         super().__init__(self.problem)
 
@@ -52,7 +51,6 @@ class TlsError(DownloadConnectionRefusedError):
     """A server does not speak TLS as we do."""
 
     def __init__(self, fault: str) -> None:
-        self.fault = fault
         self.problem = f"TLS fails: {fault}"
         super().__init__(self.problem)
 

@@ -72,7 +72,7 @@ class GuardedHttpDownloadHandler:
         self.fails_on_loss = settings.getbool("DOWNLOAD_FAIL_ON_DATALOSS")
         self.archives = settings.getbool("ARCHIVE")
         self.reads_all = True  # also the bodies of redirects and errors
-        self.resolver: Resolver | None = None  # by default that of the reactor
+        self.resolver: Resolver | None = None  # that of the reactor when there is a request
         # Another downloader may have none.
         self.memory: DownloadMemory | None = getattr(
             getattr(crawler.engine, "downloader", None), "memory", None
@@ -94,9 +94,11 @@ class GuardedHttpDownloadHandler:
         return cls(crawler)
 
     async def download_request(self, request: Request) -> Response:
-        resolver = self.resolver or installed_resolver()
-        resolver.check_target(*host_and_port(request.url))
+        if (resolver := self.resolver) is None:
+            self.resolver = resolver = installed_resolver()
         resolver.uses_proxy = meta_of(request).get("proxy") is not None
+        if resolver.uses_proxy:  # else its addresses are checked when they are looked up
+            resolver.check_target(*host_and_port(request.url))
         asked = wanted(request)
         timeouts = Timeouts(
             self.connect_seconds,

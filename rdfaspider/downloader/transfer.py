@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import select
 import socket
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -102,9 +103,7 @@ class Transfer:
         try:
             for host, port, name, is_proxy in self.wanted.servers:
                 found = await resolver.resolve(host, port, seconds, is_trusted=is_proxy)
-                # libcurl begins with IPv6. Where that is not the first, it leads nowhere.
-                texts = {str(each): each for each in found if each.version <= found[0].version}
-                self._found.append((f"+{name}:{port}:{','.join(texts)}", texts))
+                self._found.append(_entry(name, port, tuple(found)))
         except TimeoutError:
             is_late = timeouts.whole < timeouts.connect
             late = DownloadTimeoutError if is_late else ConnectTimeoutError
@@ -289,6 +288,14 @@ class Transfer:
         except Exception as error:
             self._error = error
             return 0
+
+
+@lru_cache(maxsize=4_096)
+def _entry(name: str, port: int, found: tuple[Address, ...]) -> tuple[str, dict[str, Address]]:
+    """Return an entry for libcurl's cache, and the addresses in it by their texts."""
+    # libcurl begins with IPv6. Where that is not the first, it leads nowhere.
+    texts = {str(each): each for each in found if each.version <= found[0].version}
+    return f"+{name}:{port}:{','.join(texts)}", texts
 
 
 def _head_of(lines: list[bytes]) -> Head:
