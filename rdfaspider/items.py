@@ -101,7 +101,7 @@ class Page(Content):
     tdm_header: tuple[str, str] = ("", "")  # tdm-reservation and tdm-policy of the answer
     tdm_file: tuple[str, str] = ("", "")  # the same, as the tdmrep.json of its service says
     no_training: bool = False  # whether robots.txt asks that no models are trained with it
-    # What it reserves (extract/rights.py), and where its policy and licence are.
+    # What it reserves (pipelines/rights.py), and where its policy and licence are.
     signals: tuple[str, ...] = ()
     policy: str = ""
     license: str = ""

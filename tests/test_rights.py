@@ -12,7 +12,7 @@ import pytest
 
 from rdfaspider.extract import extract
 from rdfaspider.extract.facts import Facts
-from rdfaspider.extract.rights import Rights, rights_of
+from rdfaspider.pipelines.rights import Rights, rights_of
 from rdfaspider.robots import Robots
 from rdfaspider.stores import open_store
 from tests.conftest import Scrapy

@@ -42,9 +42,8 @@ class Facts:
     noindex: bool = False
     nofollow: bool = False
     noarchive: bool = False
-    signals: list[str] = field(
-        default_factory=list
-    )  # what it reserves (rdfaspider/extract/rights.py)
+    # What it reserves (rdfaspider/pipelines/rights.py).
+    signals: list[str] = field(default_factory=list)
     reservation: str = ""  # of text and data mining: "1" or "0"
     policy: str = ""  # where the terms of that are
     license: str = ""

@@ -38,7 +38,7 @@ class Row(msgspec.Struct, array_like=True, frozen=True):
     count what was found, by format. `detected` and `certainty` (percent), `words` and `sketch` are there if
     the page was analysed during the crawl. `modified` is the Last-Modified of the answer, in seconds since
     the epoch. `problems` counts statements that are not written as they should be. `signals` are what the
-    page reserves (extract/rights.py), between spaces; `license` and `policy` are addresses. `own` are
+    page reserves (pipelines/rights.py), between spaces; `license` and `policy` are addresses. `own` are
     the values of the user's columns (own.py). `topics` are the names of what it is about, the best first,
     between spaces.
     """

@@ -24,6 +24,8 @@ together. The sink is the journal of the embedded store or the outbox of any oth
 a crawl of many processes it is the sink of the crawl itself, reached through `ServedSink`
 (`served.py`).
 
+`rights.py` tells what a page and its server reserve, by the facts of the page and the headers of its answer.
+
 `replay.py` reads pages of archives again by the same pipelines (`reading.py`), and `analysis.py` finds
 languages and near copies among them.
 

@@ -11,10 +11,10 @@ from rdfaspider import extract as extractor
 from rdfaspider.extract import Limits, Options
 from rdfaspider.extract.own import check_formats
 from rdfaspider.extract.pool import ExtractionFailed, Pool, WorkersUnavailable
-from rdfaspider.extract.rights import rights_of
 from rdfaspider.frontier.orders import order_class
 from rdfaspider.items import BESIDE, LINKS, STATEMENTS, Page
 from rdfaspider.pages.language import check_detector
+from rdfaspider.pipelines.rights import rights_of
 from rdfaspider.settings.defaults import completed
 from rdfaspider.signals import time_is_over
 from rdfaspider.terminal import PROGRAM

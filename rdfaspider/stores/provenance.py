@@ -88,7 +88,7 @@ def provenance(page: Page, graph: str, crawl: str, now: float) -> list[Quad]:
 
 
 def _rights(page: Page) -> Iterator[tuple[NamedNode, NamedNode | Literal]]:
-    """Yield what the page reserved when it was fetched (extract/rights.py)."""
+    """Yield what the page reserved when it was fetched (pipelines/rights.py)."""
     if page.license:
         yield NamedNode(DCTERMS + "license"), NamedNode(page.license)
     if page.policy:
