@@ -97,9 +97,13 @@ from rdfaspider.resolver import Resolver, installed_resolver
 from rdfaspider.urls.hosts import host_and_port
 
 class Names(Resolver):
-    """Knows names that nobody else does."""
+    """Knows a name that nobody else does."""
 
-    look_up = staticmethod(lambda name: ["127.0.0.1"])
+    @staticmethod
+    def look_up(name):
+        if name != "named.test":
+            raise OSError(name)
+        return ["127.0.0.1"]
 
 def ask(request, url, address):
     parts = urlsplit(url)
@@ -230,9 +234,10 @@ def test_a_guarded_handler_connects_to_the_addresses_that_the_guard_admits(
     }
     refused = scrapy("crawl", "rdfa", "-a", f"seeds={url}", JOBDIR="refused", **settings)
     assert "1 at an address that is not public" in refused.stderr and Server.asked == []
-    allowed = crawl(url, RESOLVER_ALLOW="named.test", **settings)
+    allowed = crawl(f"{url},http://none.test/x", RESOLVER_ALLOW="named.test", **settings)
     paths = {url.split("/", 3)[3]: fate for url, fate in allowed.fates.items()}
-    assert paths == {path: fate for path, fate in FATES.items() if path != "private"}
+    others = {"x": "failed/CannotResolveHostError"}
+    assert paths == {path: fate for path, fate in FATES.items() if path != "private"} | others
     assert {visit.split("/")[0] for visit in Server.asked} == {"named.test"}
 
 

@@ -33,7 +33,11 @@ from scrapy.utils.defer import deferred_from_coro
 from twisted.python.failure import Failure
 
 from rdfaspider import clock
-from rdfaspider.compat import DownloadCancelledError, DownloadTimeoutError
+from rdfaspider.compat import (
+    CannotResolveHostError,
+    DownloadCancelledError,
+    DownloadTimeoutError,
+)
 from rdfaspider.downloader.memory import DownloadMemory
 from rdfaspider.downloader.pace import Pace
 from rdfaspider.downloader.traffic import Traffic
@@ -205,7 +209,7 @@ class Downloader(ScrapyDownloader):
         resolver, target, meta = installed_resolver(), host_and_port(request.url), request.meta
         resolver.check_target(*target)
         if meta.get("proxy") is None:
-            with suppress(OSError):  # the handler may know names in another way
+            with suppress(CannotResolveHostError, TimeoutError):  # the handler may know more names
                 await resolver.resolve(*target, self._connect_seconds)
         if "robots" in meta or "sitemap" in meta:
             meta.pop("playwright", None)  # a browser would make HTML of them

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pycurl  # type: ignore[import-untyped]
 
 from rdfaspider.compat import (
-    CannotResolveHostError,
     DownloadConnectionRefusedError,
     DownloadFailedError,
     DownloadTimeoutError,
@@ -108,8 +107,6 @@ class Transfer:
             is_late = timeouts.whole < timeouts.connect
             late = DownloadTimeoutError if is_late else ConnectTimeoutError
             raise late(f"No address for {self.wanted.url} in time.") from None
-        except OSError as error:
-            raise CannotResolveHostError(str(error)) from error
 
     # --- for who subclasses it; what they raise ends the transfer ---
 

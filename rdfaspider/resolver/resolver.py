@@ -12,6 +12,7 @@ from twisted.internet.interfaces import IHostnameResolver, IHostResolution
 from zope.interface import implementer  # type: ignore[import-untyped]
 
 from rdfaspider import clock
+from rdfaspider.compat import CannotResolveHostError
 from rdfaspider.resolver.addresses import literal
 from rdfaspider.resolver.cache import Cache
 from rdfaspider.resolver.directory import Directory, look_up
@@ -117,8 +118,8 @@ class Resolver:
     ) -> list[Address]:
         """Return the addresses to connect to; all of them if the host `is_trusted`.
 
-        Raise ForbiddenAddressError when all are refused, OSError when there are none, TimeoutError when they
-        are not known within `seconds`.
+        Raise ForbiddenAddressError when all are refused, CannotResolveHostError when there are none,
+        TimeoutError when they are not known within `seconds`.
         """
         future: asyncio.Future[tuple[Address, ...]] = asyncio.get_running_loop().create_future()
 
@@ -135,7 +136,7 @@ class Resolver:
         if found and not admitted:
             raise ForbiddenAddressError(host, self.directory.refusal(host, port, found))
         if not found:
-            raise OSError(f"{host} has no address.")
+            raise CannotResolveHostError(f"{host} has no address.")
         return admitted
 
     def resolveHostName(
