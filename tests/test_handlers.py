@@ -208,6 +208,41 @@ def test_a_crawl_stores_the_same_with_any_handler(
     assert found.output.count("bypasses the address guard") == is_unguarded
 
 
+ASKING = """
+from pathlib import Path
+from scrapy import Request
+from rdfaspider.spiders import RdfaSpider
+
+class Asking(RdfaSpider):
+    name = "asking"
+
+    async def start(self):
+        yield Request(self.seeds.urls[0] + "named", callback=self.ask)
+
+    def ask(self, response):
+        private = response.url.replace("127.0.0.1", "127.0.0.2")
+        yield Request(private, callback=self.ask, errback=self.fail)
+
+    def fail(self, failure):
+        Path("failure.txt").write_text(type(failure.value).__name__)
+"""
+
+
+def test_a_spiders_own_requests_are_refused_too(
+    server: ThreadingHTTPServer, scrapy: Scrapy, tmp_path: Path
+) -> None:
+    (tmp_path / "own.py").write_text(HANDLERS + ASKING)
+    scrapy(
+        *("crawl", "asking", "-a", f"seeds=http://127.0.0.1:{server.server_address[1]}/"),
+        SPIDER_MODULES="own",
+        ROBOTS_OBEY=0,  # else that of its robots.txt is refused
+        DOWNLOAD_HANDLERS='{"http": "own.Unguarded"}',
+        RESOLVER_ALLOW_UNGUARDED=1,
+    )
+    assert (tmp_path / "failure.txt").read_text() == "ForbiddenAddressError"
+    assert "127.0.0.1/named" in Server.asked and "127.0.0.2/named" not in Server.asked
+
+
 def example_of(package: str) -> str:
     """Return the example with a package in the documentation, or skip where it is not installed."""
     pytest.importorskip(package, reason=f"no {package}: make test installs it")

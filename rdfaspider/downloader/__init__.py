@@ -202,20 +202,25 @@ class Downloader(ScrapyDownloader):
         return download
 
     async def _download_unguarded(self, request: Request) -> Response:
-        """Download by a handler that bypasses the guard, unless the guard refuses the host of the URL.
-
-        Where the handler goes from there, nobody knows but itself.
-        """
-        resolver, target, meta = installed_resolver(), host_and_port(request.url), request.meta
-        resolver.check_target(*target)
-        if meta.get("proxy") is None:
-            with suppress(CannotResolveHostError, TimeoutError):  # the handler may know more names
-                await resolver.resolve(*target, self._connect_seconds)
-        if "robots" in meta or "sitemap" in meta:
-            meta.pop("playwright", None)  # a browser would make HTML of them
+        await self._check_host(request)
+        if "robots" in request.meta or "sitemap" in request.meta:
+            request.meta.pop("playwright", None)  # a browser would make HTML of them
         return await self.handlers.download_request_async(request)
 
+    async def _check_host(self, request: Request) -> None:
+        """Raise ForbiddenAddressError if the guard refuses the host of a URL.
+
+        Where a handler that bypasses the guard goes from there, nobody knows but itself.
+        """
+        resolver, target = installed_resolver(), host_and_port(request.url)
+        resolver.check_target(*target)
+        if meta_of(request).get("proxy") is None:
+            with suppress(CannotResolveHostError, TimeoutError):  # the handler may know more names
+                await resolver.resolve(*target, self._connect_seconds)
+
     async def _download_in_queue(self, request: Request) -> Response:
+        if self._download_of(request) == self._download_unguarded:
+            await self._check_host(request)
         return await self._count(self._enqueue_request, request)
 
     async def _count(
