@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -58,6 +59,10 @@ class Server(BaseHTTPRequestHandler):
                 status, text, headers = 302, "", {"Location": "/target"}
             case "/missing":
                 status = 404
+        if self.path == "/named":
+            headers["ETag"] = '"1"'
+            if self.headers["If-None-Match"]:
+                status, text = 304, ""
         self.send_response(status)
         for name, value in {
             "Content-Type": kind,
@@ -109,6 +114,8 @@ def ask(request, url, address):
     parts = urlsplit(url)
     connection = HTTPConnection(address, parts.port, timeout=10)
     headers = {"Host": parts.netloc, "User-Agent": request.headers["User-Agent"].decode()}
+    if "If-None-Match" in request.headers:
+        headers["If-None-Match"] = request.headers["If-None-Match"].decode()
     connection.request("GET", url[url.index("/", 8):], headers=headers)
     answer = connection.getresponse()
     headers, body = Headers(answer.getheaders()), answer.read()
@@ -158,6 +165,8 @@ class Browser(Unguarded):
             if b"Location" not in response.headers:
                 break
             url = urljoin(url, response.headers["Location"].decode())
+        if response.status == 304:
+            raise OSError("net::ERR_ABORTED")
         url = url.replace("{", "%7B") + "#top"
         if response.headers["Content-Type"] == b"text/plain":
             return response.replace(url=url, body=b"<html><pre>" + response.body + b"</pre></html>")
@@ -206,6 +215,28 @@ def test_a_crawl_stores_the_same_with_any_handler(
     visits = [visit for visit in visits if visit not in ("forbidden", "private")]
     assert sorted(Server.asked) == sorted(f"127.0.0.1/{visit}" for visit in visits)
     assert found.output.count("bypasses the address guard") == is_unguarded
+
+
+@pytest.mark.parametrize("handler", ["own.Unguarded", "own.Browser"])
+def test_pages_are_visited_again(
+    handler: str, server: ThreadingHTTPServer, scrapy: Scrapy, tmp_path: Path
+) -> None:
+    (tmp_path / "own.py").write_text(HANDLERS)
+    for _ in range(2):
+        done = scrapy(
+            *("crawl", "rdfa", "-a", f"seeds=http://127.0.0.1:{server.server_address[1]}/named"),
+            DOWNLOAD_HANDLERS=json.dumps({"http": handler}),
+            DOWNLOADER_MIDDLEWARES='{"own.Rendered": 543}',
+            RESOLVER_ALLOW_UNGUARDED=1,
+            FRONTIER_REVISIT=1,
+            FRONTIER_REVISIT_DUE=1,
+            FRONTIER_REVISIT_EVERY=1,
+            FRONTIER_REVISIT_SHORTEST=1,
+            FRONTIER_REVISIT_LONGEST=1,
+        )
+        assert done.returncode == 0, done.stderr
+        time.sleep(1.5)
+    assert "1 page visited again" in done.stderr and "failed in" not in done.stderr
 
 
 ASKING = """

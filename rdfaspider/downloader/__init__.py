@@ -205,6 +205,9 @@ class Downloader(ScrapyDownloader):
         await self._check_host(request)
         if "robots" in request.meta or "sitemap" in request.meta:
             request.meta.pop("playwright", None)  # a browser would make HTML of them
+        elif request.meta.get("playwright"):
+            for name in ("If-None-Match", "If-Modified-Since"):
+                request.headers.pop(name, None)  # a browser has no page to show for a 304
         return await self.handlers.download_request_async(request)
 
     async def _check_host(self, request: Request) -> None:
