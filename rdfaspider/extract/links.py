@@ -34,7 +34,7 @@ _EMBEDDING = {
     "video": "video",
 }
 _ANY_KIND = frozenset(("embed", "source"))
-_LINKING = frozenset(("a", "area", "frame", "iframe", "link", "meta", *_EMBEDDING))
+_REFERRING = frozenset(("area", "frame", "iframe", "link", "meta"))
 _REFRESH = re.compile(r"""[\s\d.]*+(?:[;,]\s*+|(?<=\s))url\s*+=\s*+["']?([^"']*+)""", re.IGNORECASE)
 _REFERENCE = 2_000  # characters read of what a page refreshes to
 _ANCHOR = 200  # characters kept of an anchor text
@@ -64,14 +64,17 @@ def read_links(document: Document, page: str, options: Options, extraction: Extr
     unfollowed: set[str] = set()  # references
     left, room = _ANCHORS, _URLS
     for _, tag, attributes, node in document.elements:
-        if tag not in _LINKING:
-            continue
-        if tag in _EMBEDDING:
+        if tag == "a":
+            reference = attributes.get("href")
+        elif tag in _REFERRING:
+            reference = _reference(tag, attributes)
+        elif tag in _EMBEDDING:
             if (source := attributes.get("src")) is not None:
                 kind = media_kind(source, attributes.get("type", "")) if tag in _ANY_KIND else ""
                 media[kind or _EMBEDDING[tag]] += 1
             continue
-        reference = attributes.get("href") if tag == "a" else _reference(tag, attributes)
+        else:
+            continue
         if not reference:
             continue
         if tag == "link" and not canonical:  # another relation may have linked to it before

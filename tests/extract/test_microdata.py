@@ -136,14 +136,6 @@ def test_registry_may_hold_lists_and_comments() -> None:
     assert registry.implied == {"<http://v/a>": ("<urn:b>", "<urn:c>", "<urn:d>")}
 
 
-@pytest.mark.parametrize(
-    "text", ["", "[]", '{"http://v/": []}', '{"http://v/": {"properties": 1}}']
-)
-def test_malformed_registry_is_a_value_error(text: str) -> None:
-    with pytest.raises(ValueError, match=r"."):
-        MicrodataRegistry.loads(text)
-
-
 @pytest.mark.parametrize("name", ["additionalType", f"{SDO}additionalType"])
 def test_additional_type_is_a_type(name: str) -> None:
     found, _ = items(f'<p {THING}><link itemprop="{name}" href="urn:x:T"></p>')

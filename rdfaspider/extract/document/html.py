@@ -67,10 +67,6 @@ class HtmlDocument(Document):
         titles = (each.text for each in self._tree.select("title") if _is_html(each))
         self.title = next(titles, "")
 
-    def list_also(self, name: str) -> None:
-        self._names |= {name}
-        self._list()
-
     def _list(self) -> None:
         root: Any = self._tree.root
         # At the deepest level some elements stand beside the root.
@@ -81,34 +77,34 @@ class HtmlDocument(Document):
         if nodes and nodes[0] is root:
             del nodes[0]
         self.is_cut = len(nodes) >= self._limit
-        depths = [0]
+        depths = {0: 0}  # by index, of elements that are placed here
+        self.attributes = set(elements[0][2])
         others = self._names - _LINKING
         for node in nodes[: self._limit - 1]:
             attributes: dict[str, Any] = node.attrs.copy()
             # Attributes of words come as lists. Of the others, such as class, nobody reads the value.
-            if "rel" in attributes:
-                attributes["rel"] = node.attr("rel")
-            if "rev" in attributes:
-                attributes["rev"] = node.attr("rev")
             if len(attributes) > MANY:
                 attributes = without_unread(attributes)
             if others.isdisjoint(attributes):
                 places[node] = ~len(elements)
                 elements.append((UNPLACED, node.tag, attributes, node))
-                depths.append(0)
                 continue
+            if "rel" in attributes:
+                attributes["rel"] = node.attr("rel")
+            if "rev" in attributes:
+                attributes["rev"] = node.attr("rev")
             above = node.parent
             parent = places.get(above, UNPLACED)
             if parent < 0:
                 parent = self._listed(above)
-            depth = depths[parent] + 1
+            depth = depths.get(parent, 0) + 1
             if depth > _DEPTH:
                 self.is_cut = True
                 continue
+            depths[len(elements)] = depth
             places[node] = len(elements)
             elements.append((parent, node.tag, attributes, node))
-            depths.append(depth)
-        self.attributes = set().union(*(attributes for _, _, attributes, _ in elements))
+            self.attributes.update(attributes)
 
     def place(self, index: int) -> int:
         return self.elements[self._listed(self.elements[index][3])][0]

@@ -26,12 +26,10 @@ class Limits:
     links: int = 10_000  # different links of a page; the crawl says how many of them are followed
 
 
-_ROOT = re.compile(rb"<(?=(?:html|body)[\t\n\f\r /])", re.I)
-# The same outside of comments and of elements that hold text alone.
+# Start tags with attributes, and what has none: comments, and elements that hold text alone.
 _ROOT_OR_TEXT = re.compile(
-    rb"<!--(?:-?>|.*?(?:--!?>|\Z))|<(script|style|textarea|title)\b.*?(?:</\1|\Z)|(?P<root>"
-    + _ROOT.pattern
-    + rb")",
+    rb"<!--(?:-?>|.*?(?:--!?>|\Z))|<(script|style|textarea|title)\b.*?(?:</\1|\Z)"
+    rb"|(?P<root><(?=(?:html|body)[\t\n\f\r /]))",
     re.I | re.S,
 )
 _ROOTS = 10  # start tags of html and body in a page
@@ -50,7 +48,8 @@ def without_roots(body: bytes) -> tuple[bytes, int]:
     All go to one element, and each is compared with those that it has: a start tag too many becomes an
     end tag, which has no attributes.
     """
-    if len(_ROOT.findall(body)) <= _ROOTS:
+    lowered = body.lower()
+    if lowered.count(b"<html") + lowered.count(b"<body") <= _ROOTS:
         return body, 0
     found = [each.end() for each in _ROOT_OR_TEXT.finditer(body) if each["root"]]
     places = found[_ROOTS:]

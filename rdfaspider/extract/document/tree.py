@@ -58,10 +58,11 @@ class Document(Protocol):
     host: str  # the host language: html5, xhtml1, xhtml5, svg or xml
     title: str
     elements: list[Element]
-    attributes: set[str]  # the names of all attributes of the elements
+    attributes: set[str]  # the names of all attributes of the elements but of plain links
     embedded: list[tuple[str, bytes]]  # base and bytes of subtrees in RDF/XML
     is_cut: bool  # whether the tree does not hold the whole page
     text: Callable[[Any], str]  # the text inside a node, without comments
+    _names: frozenset[str]
 
     @property
     def namespaces(self) -> set[str]:
@@ -70,6 +71,11 @@ class Document(Protocol):
 
     def list_also(self, name: str) -> None:
         """List the elements that have another attribute, too; indices change."""
+        self._names |= {name}
+        self._list()
+
+    def _list(self) -> None:
+        """Fill in the elements that have one of the attributes ``_names``, and what follows from them."""
 
     def place(self, index: int) -> int:
         """Return the index of the nearest listed ancestor of an unplaced element, which has its place now."""

@@ -20,7 +20,6 @@ from rdfaspider.extract.document.tree import (
     UNSEEN,
     XHTML,
     Document,
-    Element,
     Spend,
     escaped,
     start_tag,
@@ -49,33 +48,24 @@ class XmlDocument(Document):
         cuts: Counter[str],
     ) -> None:
         """Parse a page in UTF-8; raise ValueError if it is not well-formed."""
-        root = parsed_xml(body)
-        if excess := cut_attributes(root, limits.attributes):
+        self._root = parsed_xml(body)
+        if excess := cut_attributes(self._root, limits.attributes):
             cuts["attributes"] += excess
-        self.host = _host(root, media_type)
+        self.host = _host(self._root, media_type)
         self.text = _text
         self._names = names
         self._limit = limits.elements
-        self._list(root)
-        title = next(root.iter("title", f"{{{XHTML}}}title"), None)
+        self._list()
+        title = next(self._root.iter("title", f"{{{XHTML}}}title"), None)
         self.title = "" if title is None else _text(title)
 
-    def list_also(self, name: str) -> None:
-        self._names |= {name}
-        self._list(self.elements[0][3])
-
-    def _list(self, root: Any) -> None:
+    def _list(self) -> None:
         self._room = _EMBEDDED
         self.embedded = []
-        self.elements = self._listed(root, self._names, self._limit)
-        self.attributes = set().union(*(attributes for _, _, attributes, _ in self.elements))
-        self.is_cut = len(self.elements) >= self._limit or self._room <= 0
-
-    def _listed(self, root: Any, names: frozenset[str], limit: int) -> list[Element]:
-        elements: list[Element] = []
+        elements = self.elements = []
         above = [-1]
         declared: dict[str, str] = {}
-        walk = etree.iterwalk(root, events=_EVENTS)
+        walk = etree.iterwalk(self._root, events=_EVENTS)
         for event, node in walk:
             if event == "end":
                 above.pop()
@@ -92,15 +82,16 @@ class XmlDocument(Document):
                 attributes = declared | _attributes(node)
                 if len(attributes) > MANY:
                     attributes = without_unread(attributes)
-                if not elements or declared or _matters(attributes, names):
+                if not elements or declared or _matters(attributes, self._names):
                     elements.append((above[-1], _local(node.tag), attributes, node))
                     above.append(len(elements) - 1)
                 else:
                     above.append(above[-1])
                 declared = {}
-                if len(elements) >= limit:
+                if len(elements) >= self._limit:
                     break
-        return elements
+        self.attributes = set().union(*(attributes for _, _, attributes, _ in elements))
+        self.is_cut = len(elements) >= self._limit or self._room <= 0
 
     def _embed(self, node: Any) -> None:
         """Note a subtree in RDF/XML; all declarations around it are written with each."""
@@ -114,7 +105,7 @@ class XmlDocument(Document):
 
     def visible_text(self) -> str:
         written: list[str] = []
-        walk = etree.iterwalk(self.elements[0][3], events=("start", "end"))
+        walk = etree.iterwalk(self._root, events=("start", "end"))
         for event, node in walk:
             tag = _local(node.tag)
             is_unseen = tag in UNSEEN or "hidden" in node.attrib
@@ -144,18 +135,18 @@ class XmlDocument(Document):
 
 def parsed_xml(body: bytes) -> Any:
     """Return the root of a document in UTF-8; raise ValueError if it is not well-formed."""
-    parser = etree.XMLParser(
-        encoding="utf-8",
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        remove_comments=True,
-        remove_pis=True,
-    )
+    parser = xml_parser(encoding="utf-8", resolve_entities=False)
     try:
         return read_tree(_ENTITY.sub(_character, body), parser)
     except etree.XMLSyntaxError as error:
         raise ValueError(str(error)) from error
+
+
+def xml_parser(**options: Any) -> Any:
+    """Return a parser that fetches nothing, and keeps neither comments nor processing instructions."""
+    return etree.XMLParser(
+        no_network=True, load_dtd=False, remove_comments=True, remove_pis=True, **options
+    )
 
 
 def read_tree(body: bytes, parser: Any) -> Any:

@@ -27,18 +27,14 @@ class MicrodataRegistry:
 
     @classmethod
     def loads(cls, text: str | bytes) -> MicrodataRegistry:
-        """Read a registry in JSON; raise ValueError when it is malformed."""
-        entries = json.loads(text)
-        implied: dict[str, tuple[str, ...]] = {}
-        try:
-            for prefix, entry in entries.items():
-                if prefix[:1] == "@":  # a comment
-                    continue
-                for name, relations in entry.get("properties", {}).items():
-                    implied[f"<{_separated(prefix)}{name}>"] = _related(relations)
-        except AttributeError as error:
-            raise ValueError("a registry maps prefixes to properties") from error
-        return cls(tuple(prefix for prefix in entries if prefix[:1] != "@"), implied)
+        """Read a registry in JSON, in which names with @ are comments."""
+        entries = {key: entry for key, entry in json.loads(text).items() if key[:1] != "@"}
+        implied = {
+            f"<{_separated(prefix)}{name}>": _related(relations)
+            for prefix, entry in entries.items()
+            for name, relations in entry.get("properties", {}).items()
+        }
+        return cls(tuple(entries), implied)
 
     def namespace(self, kind: str) -> str:
         """Return what the names of properties are appended to in an item of this type."""

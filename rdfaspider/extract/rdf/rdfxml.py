@@ -14,7 +14,7 @@ from typing import Any
 
 from lxml import etree
 
-from rdfaspider.extract.document.xml import cut_attributes, read_tree, xpath
+from rdfaspider.extract.document.xml import cut_attributes, read_tree, xml_parser, xpath
 from rdfaspider.extract.triples.graph import Graph
 from rdfaspider.extract.triples.iris import is_absolute
 
@@ -30,10 +30,12 @@ def tamed(body: bytes, graph: Graph) -> tuple[bytes, int]:
     root, faults = _parsed(body)
     if root is None:
         return b"", faults
-    for reason, is_too_much in (("rdf namespaces", _has_namespaces), ("rdf bases", _has_bases)):
-        if is_too_much(root, body, graph.limits.iri):
-            graph.cuts[reason] += 1
-            return b"", faults
+    if body.count(b"xmlns") > _NAMESPACES and _has_namespaces(root):
+        graph.cuts["rdf namespaces"] += 1
+        return b"", faults
+    if b":base" in body and _has_bases(root, graph.limits.iri):
+        graph.cuts["rdf bases"] += 1
+        return b"", faults
     if excess := cut_attributes(root, graph.limits.attributes):
         graph.cuts["attributes"] += excess
     try:
@@ -50,14 +52,7 @@ def tamed(body: bytes, graph: Graph) -> tuple[bytes, int]:
 
 
 def _parsed(body: bytes) -> tuple[Any, int]:
-    parser = etree.XMLParser(
-        resolve_entities="internal",
-        no_network=True,
-        load_dtd=False,
-        recover=True,
-        remove_comments=True,
-        remove_pis=True,
-    )
+    parser = xml_parser(resolve_entities="internal", recover=True)
     try:
         root = read_tree(body, parser)
     except etree.XMLSyntaxError:
@@ -107,10 +102,8 @@ def _canonicalise(element: Any, graph: Graph) -> None:
     element.text = content.text
 
 
-def _has_namespaces(root: Any, body: bytes, limit: int) -> bool:
+def _has_namespaces(root: Any) -> bool:
     """Tell whether an element has too many namespaces in scope."""
-    if body.count(b"xmlns") <= _NAMESPACES:
-        return False
     scope = 0
     for event, _ in etree.iterwalk(root, events=("start-ns", "end-ns")):
         scope += 1 if event == "start-ns" else -1
@@ -119,10 +112,8 @@ def _has_namespaces(root: Any, body: bytes, limit: int) -> bool:
     return False
 
 
-def _has_bases(root: Any, body: bytes, limit: int) -> bool:
+def _has_bases(root: Any, limit: int) -> bool:
     """Tell whether relative bases inside each other may make a long one."""
-    if b":base" not in body:
-        return False
     bases = xpath(root, "//@xml:base")
     return sum(len(base) for base in bases if not is_absolute(base)) > limit
 

@@ -121,7 +121,9 @@ class Names:
 
     def predicates(self, value: str) -> tuple[str, ...]:
         """Return the values that can be predicates: those that are not blank nodes."""
-        answer = self._predicates.get(value)
+        answer = self._known.get(value)  # IRIs alone
+        if answer is None:
+            answer = self._predicates.get(value)
         if answer is None:
             answer = tuple([name for name in self.values(value) if name[0] == "<"])
             self._predicates[value] = answer

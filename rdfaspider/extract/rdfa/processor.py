@@ -101,6 +101,9 @@ class Processor:
             context = initial if parent < 0 else contexts[parent]
             if type(context) is tuple:
                 context = contexts[parent] = self._element(*context)
+            if context is None:  # what is inside is part of a literal
+                contexts.append(None)
+                continue
             if "property" in attributes and is_simple(attributes):
                 contexts.append(self._plain(context, element))
                 continue
@@ -117,7 +120,7 @@ class Processor:
             else:
                 contexts.append((context, element))
 
-    def _plain(self, context: Context, element: Element) -> Context:
+    def _plain(self, context: Context, element: Element) -> Context | None:
         """Do what ``_element`` would do for the commonest kind: a property and its value."""
         attributes = element[2]
         resource = None
@@ -142,8 +145,8 @@ class Processor:
             )
         return context.inner
 
-    def _element(self, context: Context, element: Element) -> Context:
-        """Apply steps 5 to 13 to one element; return the context of its children."""
+    def _element(self, context: Context, element: Element) -> Context | None:
+        """Apply steps 5 to 13 to one element; return the context of its children, None if they have none."""
         attributes = element[2]
         names = context.names
         prop, rel, rev = attributes.get("property"), attributes.get("rel"), attributes.get("rev")

@@ -31,10 +31,10 @@ class Processor10(Processor):
         self._values = _Values(document, graph)
         self._declarations = _Declarations(document.host, graph)
 
-    def _plain(self, context: Context, element: Element) -> Context:
+    def _plain(self, context: Context, element: Element) -> Context | None:
         return self._element(context, element)
 
-    def _element(self, context: Context, element: Element) -> Context:
+    def _element(self, context: Context, element: Element) -> Context | None:
         """Apply steps 4 to 11 to one element; return the context of its children."""
         parent, tag, attributes, _ = element
         names = context.names
@@ -56,7 +56,7 @@ class Processor10(Processor):
         subject = named or context.target
         for kind in names.values(attributes.get("typeof", "")):
             self._graph.add(subject, TYPE, kind)
-        incomplete = []
+        incomplete, has_markup = [], False
         if related:
             found = (subject, target, None)
             incomplete = self._relate(names, found, rel or "", rev or "", context.lists, False)
@@ -66,10 +66,11 @@ class Processor10(Processor):
             if value:
                 for predicate in predicates:
                     self._graph.add(subject, predicate, value)
-            if value.endswith(XML_LITERAL):  # it holds the mark-up inside
-                names, incomplete = _Silence(names), []
+            has_markup = value.endswith(XML_LITERAL)
         if context.incomplete:
             self._complete(context, subject)
+        if has_markup:
+            return None
         return Context(
             subject, target or subject, incomplete, context.lists, context.language, names
         )
@@ -113,26 +114,6 @@ class _Names(Names):
 
     def _namespace(self, prefix: str) -> str | None:
         return self.prefixes.get(prefix) if prefix else XHTML_VOCABULARY
-
-
-class _Silence(Names):
-    """The names inside an XML literal: nothing means anything there."""
-
-    def __init__(self, names: Names) -> None:
-        self.base = names.base
-        self.prefixes = names.prefixes
-
-    def changed(self, **_: object) -> Names:
-        return self
-
-    def values(self, value: str) -> tuple[str, ...]:
-        return ()
-
-    def predicates(self, value: str) -> tuple[str, ...]:
-        return ()
-
-    def resource(self, value: str) -> str | None:
-        return None
 
 
 class _Values(Values):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import count
+from operator import itemgetter
 
 from rdfaspider.extract.document.limits import Limits
 from rdfaspider.extract.triples.literals import quoted
@@ -84,15 +85,11 @@ class Graph:
         return quoted(text, suffix)
 
     def predicates(self) -> set[str]:
-        return {predicate for _, predicate, _ in self.triples}
+        return set(map(itemgetter(1), self.triples))
 
     def length_of_longest(self) -> int:
         """Return the length of the longest value that the graph has."""
-        longest = 0
-        for _, _, value in self.triples:
-            if len(value) > longest:
-                longest = len(value)
-        return longest
+        return max(map(len, map(itemgetter(2), self.triples)), default=0)
 
     def nquads(self, graph_name: str) -> bytes:
         """Return the triples as N-Quads in the named graph, itself given as a term."""
