@@ -16,8 +16,7 @@ from rdfaspider.extract.extraction import Extraction, Options
 from rdfaspider.extract.facts import Facts
 from rdfaspider.extract.mediatypes import MEDIA_TYPES
 from rdfaspider.extract.own import FORMATS
-from rdfaspider.extract.rdfa.rdfa10 import Processor10
-from rdfaspider.extract.rdfa.version import declared_version
+from rdfaspider.extract.rdfa.rdfa10 import Processor10, declared_version
 from rdfaspider.extract.triples import iris
 from rdfaspider.extract.triples.comparison import Differences, differences
 from rdfaspider.extract.triples.graph import Graph

@@ -134,17 +134,14 @@ def _encode(nodes: list[dict[str, Any]]) -> None:
     """Encode what no IRI may hold in addresses, as a browser does: the parser would drop them."""
     keys = references()
     for node in nodes:
-        if not keys.isdisjoint(node):
-            for key in keys.intersection(node):
-                value = node[key]
-                if isinstance(value, str):
-                    node[key] = _address(value)
-                elif isinstance(value, list):
-                    node[key] = [_address(v) if isinstance(v, str) else v for v in value]
+        for key in keys.intersection(node):
+            value = node[key]
+            node[key] = [*map(_address, value)] if isinstance(value, list) else _address(value)
 
 
-def _address(value: str) -> str:
-    return iris.encoded(value.strip()) if _ADDRESS.match(value) else value
+def _address(value: Any) -> Any:
+    is_address = isinstance(value, str) and _ADDRESS.match(value)
+    return iris.encoded(value.strip()) if is_address else value
 
 
 def _objects(

@@ -112,24 +112,17 @@ class Inliner:
         return self._flat(content, Place(url, place.chain | {url}, place.around))
 
     def _loaded(self, link: str, url: str) -> Any:
-        content = self._contexts.get(url)
-        if content is None:
-            content = self._bundled(link, url)
-            if content is None:
-                return None
-        self._left -= len(content) if isinstance(content, dict) else 1
-        if self._left < 0:
-            raise TooBig("contexts")
-        return content
-
-    def _bundled(self, link: str, url: str) -> Terms | None:
-        content = self._kept.get(link)
+        """Return the context behind a link, None if it is not known; raise TooBig."""
+        content = self._contexts.get(url, self._kept.get(link))
         if content is None:
             terms = bundled(link) or bundled(url)
             if terms is None:
                 return None
             kept = [name for name in terms if name[0] == "@" or name in self._names]
             content = self._kept[link] = {name: terms[name] for name in kept}
+        self._left -= len(content) if isinstance(content, dict) else 1
+        if self._left < 0:
+            raise TooBig("contexts")
         return content
 
     def _check(self, context: Terms) -> None:
@@ -154,20 +147,14 @@ class Inliner:
         if isinstance(context.get("@base"), str):
             context = {**context, "@base": _base(context["@base"])}
         self._terms.update(context)
-        scoped = {
-            name: definition
-            for name, definition in context.items()
-            if isinstance(definition, dict) and "@context" in definition
-        }
-        if not scoped:
-            return context
-        self._has_scoped = True
         inner = Place(place.base, frozenset(), place.chain | place.around)
-        replaced = {
-            name: {**definition, "@context": self.inlined(definition["@context"], inner)}
-            for name, definition in scoped.items()
-        }
-        return {**context, **replaced}
+        local = dict(context)
+        for name, definition in context.items():
+            if isinstance(definition, dict) and "@context" in definition:
+                self._has_scoped = True
+                scoped = self.inlined(definition["@context"], inner)
+                local[name] = {**definition, "@context": scoped}
+        return local
 
     def _imported(self, context: Terms, place: Place) -> Terms:
         link = context.get("@import")

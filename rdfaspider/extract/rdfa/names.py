@@ -53,13 +53,11 @@ class Names:
         self._terms = terms
         self._graph = graph
         self._values: dict[str, tuple[str, ...]] = {}
-        self._predicates: dict[str, tuple[str, ...]] = {}
         self._resources: dict[str, str | None] = {}
         self._known = self._lasting()
 
     def changed(
         self,
-        *,
         base: iris.Base | None = None,
         prefixes: dict[str, str] | None = None,
         vocabulary: str | None = None,
@@ -122,12 +120,7 @@ class Names:
     def predicates(self, value: str) -> tuple[str, ...]:
         """Return the values that can be predicates: those that are not blank nodes."""
         answer = self._known.get(value)  # IRIs alone
-        if answer is None:
-            answer = self._predicates.get(value)
-        if answer is None:
-            answer = tuple([name for name in self.values(value) if name[0] == "<"])
-            self._predicates[value] = answer
-        return answer
+        return answer or tuple([name for name in self.values(value) if name[0] == "<"])
 
     def resource(self, value: str) -> str | None:
         """Return the term that @about or @resource names, or None when it must be ignored."""

@@ -8,7 +8,6 @@ no triple by itself, such as a plain link, is processed only if a descendant nee
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from pyoxigraph import RdfFormat
@@ -18,9 +17,9 @@ from rdfaspider.extract.document.tree import UNPLACED, Document, Element
 from rdfaspider.extract.rdfa.context import DECLARATIONS, Context, Declarations, Incomplete, Lists
 from rdfaspider.extract.rdfa.names import Names
 from rdfaspider.extract.rdfa.patterns import copy_patterns
-from rdfaspider.extract.rdfa.values import Values
 from rdfaspider.extract.rdfa.vocabulary import Vocabularies, expand
 from rdfaspider.extract.triples.graph import Full, Graph
+from rdfaspider.extract.triples.literals import time_suffix
 from rdfaspider.extract.triples.statements import Statements
 
 _RESOURCES = frozenset(("about", "resource", "href", "src", "property", "rel", "rev", "typeof"))
@@ -32,6 +31,9 @@ _NIL = f"<{RDF}nil>"
 _FIRST = f"<{RDF}first>"
 _REST = f"<{RDF}rest>"
 _ROLE = f"<{XHTML_VOCABULARY}role>"
+XML_LITERAL = f"^^<{RDF}XMLLiteral>"
+_HTML_LITERAL = f"^^<{RDF}HTML>"
+_UNTYPABLE = frozenset((f"^^<{RDF}langString>", f"^^<{RDF}dirLangString>"))
 
 Resources = tuple[str, str | None, str | None]
 """The new subject, the current object resource and the typed resource."""
@@ -55,8 +57,8 @@ class Processor:
 
     def __init__(self, document: Document, graph: Graph) -> None:
         self._document = document
+        self._text = document.text
         self._graph = graph
-        self._values = Values(document, graph)
         self._declarations = Declarations(document.host, graph)
         self._lists: list[Lists] = []
         self._roles: dict[Names, Names] = {}  # the scopes of @role, by those around them
@@ -131,7 +133,7 @@ class Processor:
         subject = context.target
         predicates = context.names.predicates(attributes["property"])
         if predicates:
-            value = self._values.value(context, element, resource)
+            value = self._value(context, element, resource)
             if value:
                 for predicate in predicates:
                     self._graph.add(subject, predicate, value)
@@ -175,11 +177,12 @@ class Processor:
             resource = None if related else linked
             if resource is None and "about" not in attributes:
                 resource = typed
-            value = self._values.value(context, element, resource)
-            if value and "inlist" in attributes:
-                self._enlist(predicates, value, lists)
-            elif value:
-                for predicate in predicates:
+            value = self._value(context, element, resource)
+            for predicate in predicates if value else ():
+                if "inlist" in attributes:
+                    self._graph.spend(len(value))
+                    self._list(lists, predicate).append(value)
+                else:
                     self._graph.add(subject, predicate, value)
         if context.incomplete:
             self._complete(context, subject)
@@ -221,6 +224,42 @@ class Processor:
                 return None
         return named, None, named if has_type else None
 
+    def _value(self, context: Context, element: Element, resource: str | None = None) -> str:
+        """Return the value of @property (step 11); the resource, if any, is used when there is no literal.
+
+        An empty string means that the literal is too long to be kept.
+        """
+        _, tag, attributes, node = element
+        text, suffix = attributes.get("content"), context.language
+        if text is None and self._is_html5 and (tag == "time" or "datetime" in attributes):
+            text = attributes["datetime"] if "datetime" in attributes else self._text(node)
+            suffix = time_suffix(text) or suffix
+        if "datatype" in attributes:
+            suffix = self._datatype(context, attributes["datatype"])
+            if text is None:
+                text = self._content(context, suffix, node)
+        elif text is None:
+            if resource:
+                return resource
+            text = self._text(node)
+        return self._graph.literal(text, suffix)
+
+    def _datatype(self, context: Context, datatype: str) -> str:
+        for kind in context.names.values(datatype):
+            if kind[0] == "<" and (suffix := f"^^{kind}") not in _UNTYPABLE:
+                return suffix
+        return context.language
+
+    def _content(self, context: Context, suffix: str, node: Any) -> str:
+        if suffix == XML_LITERAL:
+            return self._document.xml(node, context.names.prefixes, self._spend)
+        if suffix == _HTML_LITERAL:
+            return self._document.html(node, self._spend)
+        return self._text(node)
+
+    def _spend(self, characters: int) -> None:
+        self._graph.spend(4 * characters)  # writing mark-up takes longer than reading text
+
     def _relate(
         self, names: Names, found: Resources, rel: str, rev: str, lists: Lists, listed: bool
     ) -> list[Incomplete]:
@@ -246,11 +285,6 @@ class Processor:
         if incomplete:
             self._hangs = True
         return incomplete
-
-    def _enlist(self, predicates: Iterable[str], value: str, lists: Lists) -> None:
-        for predicate in predicates:
-            self._graph.spend(len(value))
-            self._list(lists, predicate).append(value)
 
     def _list(self, lists: Lists, predicate: str) -> list[str]:
         """Return the list under construction; those that hold any are noted for the end."""

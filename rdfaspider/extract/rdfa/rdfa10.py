@@ -9,18 +9,52 @@ The sequence is that of *RDFa in XHTML: Syntax and Processing*, section 5.5. Bes
   what is inside such a literal is not read again.
 
 What HTML adds (``time``, @datetime, terms of @rel beside @property) holds for both versions.
+
+The root's @version decides which documents these are, then the document type of XHTML+RDFa 1.0; all else is
+RDFa 1.1. In HTML the document type counts only if the page is well-formed XML. pyRdfa3 decides in the same
+way, and it spares the many pages that took the document type from a template, but no declaration of their
+prefixes.
 """
 
 from __future__ import annotations
 
+import re
+
 from rdfaspider.extract.contexts import LINK_TYPES, XHTML_VOCABULARY
 from rdfaspider.extract.document.tree import Document, Element
+from rdfaspider.extract.document.xml import parsed_xml
 from rdfaspider.extract.rdfa.context import Context, Declarations
 from rdfaspider.extract.rdfa.names import Names
-from rdfaspider.extract.rdfa.processor import TYPE, Processor, without_terms
-from rdfaspider.extract.rdfa.values import XML_LITERAL, Values
+from rdfaspider.extract.rdfa.processor import TYPE, XML_LITERAL, Processor, without_terms
 from rdfaspider.extract.triples.graph import Graph
 from rdfaspider.extract.triples.iris import Base
+
+_DECLARED = re.compile(r"RDFa ?(1\.[01])")
+_DOCTYPE = re.compile(
+    rb"(?:\s|<\?.*?\?>|<!--.*?-->)*+<!DOCTYPE\s+html\s+PUBLIC\s+"
+    rb"""["']-//W3C//DTD XHTML\+RDFa 1\.0//EN["']\s+"""
+    rb"""["']http://www\.w3\.org/MarkUp/DTD/xhtml-rdfa-1\.dtd["']""",
+    re.S | re.I,
+)
+_START = 4096  # bytes in which a document type is looked for
+
+
+def declared_version(document: Document, body: bytes) -> str:
+    """Return 1.0 or 1.1 for a document that was parsed from a body in UTF-8."""
+    attribute = _DECLARED.search(document.elements[0][2].get("version", ""))
+    if attribute:
+        return attribute[1]
+    if document.host not in ("html5", "xhtml1") or not _DOCTYPE.match(body[:_START]):
+        return "1.1"
+    return "1.0" if document.host == "xhtml1" or _is_xml(body) else "1.1"
+
+
+def _is_xml(body: bytes) -> bool:
+    try:
+        parsed_xml(body)
+    except ValueError:
+        return False
+    return True
 
 
 class Processor10(Processor):
@@ -28,7 +62,6 @@ class Processor10(Processor):
 
     def __init__(self, document: Document, graph: Graph) -> None:
         super().__init__(document, graph)
-        self._values = _Values(document, graph)
         self._declarations = _Declarations(document.host, graph)
 
     def _plain(self, context: Context, element: Element) -> Context | None:
@@ -62,7 +95,7 @@ class Processor10(Processor):
             incomplete = self._relate(names, found, rel or "", rev or "", context.lists, False)
             target = target or self._graph.fresh()
         if prop and (predicates := names.predicates(prop)):
-            value = self._values.value(context, element)
+            value = self._value(context, element)
             if value:
                 for predicate in predicates:
                     self._graph.add(subject, predicate, value)
@@ -74,6 +107,17 @@ class Processor10(Processor):
         return Context(
             subject, target or subject, incomplete, context.lists, context.language, names
         )
+
+    def _value(self, context: Context, element: Element, resource: str | None = None) -> str:
+        _, tag, attributes, node = element
+        if self._asks(tag, attributes) or not self._document.has_elements(node):
+            return super()._value(context, element)
+        return self._graph.literal(self._content(context, XML_LITERAL, node), XML_LITERAL)
+
+    def _asks(self, tag: str, attributes: dict[str, str]) -> bool:
+        if "content" in attributes or "datatype" in attributes:
+            return True
+        return self._is_html5 and (tag == "time" or "datetime" in attributes)
 
 
 def _named(names: Names, attributes: dict[str, str], resource: str, link: str) -> str | None:
@@ -114,18 +158,3 @@ class _Names(Names):
 
     def _namespace(self, prefix: str) -> str | None:
         return self.prefixes.get(prefix) if prefix else XHTML_VOCABULARY
-
-
-class _Values(Values):
-    """Makes an XML literal of mark-up where nothing asks for another value."""
-
-    def value(self, context: Context, element: Element, resource: str | None = None) -> str:
-        _, tag, attributes, node = element
-        if self._asks(tag, attributes) or not self._document.has_elements(node):
-            return super().value(context, element)
-        return self._graph.literal(self._content(context, XML_LITERAL, node), XML_LITERAL)
-
-    def _asks(self, tag: str, attributes: dict[str, str]) -> bool:
-        if "content" in attributes or "datatype" in attributes:
-            return True
-        return self._has_times and (tag == "time" or "datetime" in attributes)

@@ -7,7 +7,8 @@ its constructors build the same quads one by one.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from functools import partial
 from itertools import count
 from operator import itemgetter
 
@@ -41,23 +42,17 @@ class Graph:
         self.limits = limits
         self.cuts = cuts
         self.warnings = warnings
-        self._labels = map(f"_:b{digest}x{{}}".format, count(1))
-        self._named: dict[str, str] = {}
+        # Returns a blank node that is new. A method of this graph would hold it in a cycle.
+        self.fresh = partial(next, map(f"_:b{digest}x{{}}".format, count(1)))
+        self._named = defaultdict[str, str](self.fresh)
         self._frame = frame
         self._quads = limits.quads
         self._longest = limits.literal
         self._room = limits.output
 
-    def fresh(self) -> str:
-        """Return a blank node that is new."""
-        return next(self._labels)
-
     def named(self, name: str) -> str:
         """Return the blank node that the page calls ``_:name``."""
-        label = self._named.get(name)
-        if label is None:
-            label = self._named[name] = self.fresh()
-        return label
+        return self._named[name]
 
     def add(self, subject: str, predicate: str, value: str) -> None:
         """Add a triple; raise Full at the limits of the page."""

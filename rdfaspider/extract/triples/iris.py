@@ -101,13 +101,9 @@ class Base:
         if not path:
             return _join(self.scheme, self.authority, self.path, query or self.query, fragment)
         if not path.startswith("/"):
-            path = self._merged(path)
+            is_first = self.authority is not None and not self.path
+            path = f"/{path}" if is_first else self.path[: self.path.rfind("/") + 1] + path
         return _join(self.scheme, self.authority, _without_dots(path), query, fragment)
-
-    def _merged(self, path: str) -> str:
-        if self.authority is not None and not self.path:
-            return "/" + path
-        return self.path[: self.path.rfind("/") + 1] + path
 
 
 def _split(iri: str) -> tuple[str, str | None, str, str, str]:

@@ -6,6 +6,8 @@ nodes get labels of the page in order of appearance, starting again for each doc
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Triple, parse
 
 from rdfaspider.extract.triples.graph import Graph
@@ -20,7 +22,7 @@ class Statements:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._known: dict[str, str] = {}
+        self._labels = defaultdict[str, str](graph.fresh)
 
     def read(self, body: bytes, rdf_format: RdfFormat, base: str, unwanted: str = "") -> int:
         """Add what the parser finds, going on after faults, and return how many there were.
@@ -60,7 +62,7 @@ class Statements:
             text = str(term)
             return text if len(text) - 2 <= limits.iri else self._cut("iri", len(text))
         if isinstance(term, BlankNode):
-            return self._relabelled(term.value)
+            return self._labels[term.value]
         if isinstance(term, Triple):
             return self._cut("triple terms")  # of RDF 1.2, which few stores know
         if len(term.value) > limits.literal:
@@ -69,12 +71,6 @@ class Statements:
             self._cut("base direction")
             term = Literal(term.value, language=term.language)
         return str(term)
-
-    def _relabelled(self, name: str) -> str:
-        label = self._known.get(name)
-        if label is None:
-            label = self._known[name] = self._graph.fresh()
-        return label
 
     def _cut(self, reason: str, length: int = 0) -> str:
         self._graph.cuts[reason] += 1
