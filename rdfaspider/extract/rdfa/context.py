@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rdfaspider.extract.contexts import RDFA, TERMS, XHTML_TERMS
 from rdfaspider.extract.rdfa.names import Names, declared
@@ -78,10 +78,10 @@ class Declarations:
         if self._has_base and "xml:base" in attributes:
             names = self._based(names, attributes["xml:base"].strip())
         if prefixes := self._prefixes(attributes):
-            names = names.changed(prefixes=prefixes)
+            names = replace(names, prefixes=names.prefixes | prefixes)
         vocabulary = attributes.get("vocab")
         if vocabulary is not None:
-            names = names.changed(vocabulary=self._vocabulary(names.base, vocabulary.strip()))
+            names = replace(names, vocabulary=self._vocabulary(names.base, vocabulary.strip()))
         return names
 
     def _based(self, names: Names, reference: str) -> Names:
@@ -92,7 +92,7 @@ class Declarations:
         if len(base) > limit:
             self._graph.cuts["iri"] += 1
             return names
-        return names.changed(base=Base(base, limit, spend))
+        return replace(names, base=Base(base, limit, spend))
 
     def _vocabulary(self, base: Base, value: str) -> str:
         term = base.term(value) if value else None

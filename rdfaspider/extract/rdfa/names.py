@@ -9,6 +9,7 @@ any page are remembered from page to page.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from rdfaspider.extract.contexts import PREFIXES, XHTML_VOCABULARY
@@ -34,44 +35,26 @@ def _remembered(scope: _Scope) -> dict[str, tuple[str, ...]]:
     return {}
 
 
+@dataclass(eq=False)
 class Names:
     """The prefixes, the vocabulary and the base in scope, and what values mean under them."""
 
-    def __init__(
-        self,
-        base: iris.Base,
-        document: iris.Base,
-        terms: dict[str, str],
-        graph: Graph,
-        prefixes: dict[str, str] | None = None,
-        vocabulary: str = "",
-    ) -> None:
-        self.base = base
-        self._document = document
-        self.prefixes = prefixes or {}
-        self.vocabulary = vocabulary
-        self._terms = terms
-        self._graph = graph
+    base: iris.Base
+    document: iris.Base
+    terms: dict[str, str]
+    graph: Graph
+    prefixes: dict[str, str] = field(default_factory=dict)
+    vocabulary: str = ""
+
+    def __post_init__(self) -> None:
         self._values: dict[str, tuple[str, ...]] = {}
         self._resources: dict[str, str | None] = {}
         self._known = self._lasting()
 
-    def changed(
-        self,
-        base: iris.Base | None = None,
-        prefixes: dict[str, str] | None = None,
-        vocabulary: str | None = None,
-    ) -> Names:
-        """Return the scope of an element that declares something."""
-        shared = (self._document, self._terms, self._graph)
-        prefixes = {**self.prefixes, **prefixes} if prefixes else self.prefixes
-        vocabulary = self.vocabulary if vocabulary is None else vocabulary
-        return type(self)(base or self.base, *shared, prefixes, vocabulary)
-
     def _lasting(self) -> dict[str, tuple[str, ...]]:
         """Return what names mean on any page that declares the same, if that is not long to remember."""
         prefixes = self.prefixes
-        if len(prefixes) > _FEW_PREFIXES or self._graph.limits.iri < iris.SHORT:
+        if len(prefixes) > _FEW_PREFIXES or self.graph.limits.iri < iris.SHORT:
             return {}
         if any(len(text) > iris.SHORT for text in (self.vocabulary, *prefixes, *prefixes.values())):
             return {}
@@ -93,12 +76,12 @@ class Names:
     def _all_named(self, value: str) -> tuple[str, ...]:
         tokens = value.split(maxsplit=_TOKENS)
         if len(tokens) > _TOKENS:
-            self._graph.warnings["TooManyTokens"] += 1
+            self.graph.warnings["TooManyTokens"] += 1
             del tokens[_TOKENS:]
         named = [name for token in tokens if (name := self._name(token)) is not None]
         answer = tuple(dict.fromkeys(named))
         if len(answer) > 1 or (answer and len(answer[0]) > iris.SHORT):
-            self._graph.spend(sum(map(len, answer)))
+            self.graph.spend(sum(map(len, answer)))
         return answer
 
     def _is_lasting(self, value: str, answer: tuple[str, ...]) -> bool:
@@ -128,14 +111,14 @@ class Names:
             return self._resources[value]
         answer = self._resources[value] = self._resource(value.strip())
         if answer and len(answer) > iris.SHORT:
-            self._graph.spend(len(answer))
+            self.graph.spend(len(answer))
         return answer
 
     def _resource(self, value: str) -> str | None:
         if value.startswith("["):
             curie = self._curie(value[1:-1]) if value.endswith("]") else None
             if curie is None and value != "[]":
-                self._graph.warnings["UnresolvedCURIE"] += 1
+                self.graph.warnings["UnresolvedCURIE"] += 1
             return curie
         curie = self._curie(value)
         return self.base.term(value) if curie is None else curie
@@ -147,16 +130,16 @@ class Names:
         if curie is not None:
             return curie
         if iris.is_absolute(token):
-            return iris.term(token, self._graph.limits.iri)
-        self._graph.warnings["UnresolvedCURIE"] += 1
+            return iris.term(token, self.graph.limits.iri)
+        self.graph.warnings["UnresolvedCURIE"] += 1
         return None
 
     def _term(self, token: str) -> str | None:
         if self.vocabulary:
-            return iris.term(self.vocabulary + token, self._graph.limits.iri)
-        iri = self._terms.get(token) or self._terms.get(token.lower())
+            return iris.term(self.vocabulary + token, self.graph.limits.iri)
+        iri = self.terms.get(token) or self.terms.get(token.lower())
         if iri is None:
-            self._graph.warnings["UnresolvedTerm"] += 1
+            self.graph.warnings["UnresolvedTerm"] += 1
             return None
         return f"<{iri}>"
 
@@ -165,13 +148,13 @@ class Names:
         if not colon or reference.startswith("//"):
             return None
         if prefix == "_":
-            return self._graph.named(reference)
+            return self.graph.named(reference)
         namespace = self._namespace(prefix.lower())
         if namespace is None:
             return None
         iri = namespace + reference
-        found = iris.term(iri, self._graph.limits.iri)
-        return self._document.term(iri) if found is None and not iris.is_absolute(iri) else found
+        found = iris.term(iri, self.graph.limits.iri)
+        return self.document.term(iri) if found is None and not iris.is_absolute(iri) else found
 
     def _namespace(self, prefix: str) -> str | None:
         if not prefix:

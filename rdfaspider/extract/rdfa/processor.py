@@ -8,6 +8,7 @@ no triple by itself, such as a plain link, is processed only if a descendant nee
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from pyoxigraph import RdfFormat
@@ -320,7 +321,7 @@ class Processor:
         subject = names.base.term(f"#{identity}") if identity else None
         scope = self._roles.get(names)
         if scope is None:
-            scope = self._roles[names] = names.changed(vocabulary=XHTML_VOCABULARY)
+            scope = self._roles[names] = replace(names, vocabulary=XHTML_VOCABULARY)
         for kind in scope.values(attributes["role"]):
             self._graph.add(subject or self._graph.fresh(), _ROLE, kind)
 

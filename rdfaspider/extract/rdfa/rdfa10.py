@@ -153,7 +153,7 @@ class _Names(Names):
             return self._term(token)
         curie = self._curie(token)
         if curie is None:
-            self._graph.warnings["UnresolvedCURIE"] += 1
+            self.graph.warnings["UnresolvedCURIE"] += 1
         return curie
 
     def _namespace(self, prefix: str) -> str | None:

@@ -47,9 +47,7 @@ class Statements:
     def add(self, quad: Quad | Triple, unwanted: str = "") -> None:
         """Add a statement; raise Full at the limits of the page."""
         predicate, value = quad.predicate, quad.object
-        if unwanted and _iri(predicate).startswith(unwanted):
-            return
-        if unwanted and _iri(value).startswith(unwanted):
+        if unwanted and any(_iri(term).startswith(unwanted) for term in (predicate, value)):
             return
         triple = (self._written(quad.subject), self._written(predicate), self._written(value))
         if "" not in triple:
