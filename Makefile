@@ -3,6 +3,7 @@
 # make report  the full report on such a crawl, in demo/report
 # make test    the tests
 # make slow    those that take longer: kills, workers, servers
+# make compat  tests with each version of Scrapy that the crawler runs on
 # make lint    format, lint, types
 # make docs    the documentation as a site, in build/docs
 # make bench   the benchmarks
@@ -29,7 +30,7 @@ export PYTHONDONTWRITEBYTECODE =
 
 # One thing after the other: all install into one environment.
 .NOTPARALLEL:
-.PHONY: crawl console report test slow lint docs bench results lock upgrade sbom digests clean
+.PHONY: crawl console report test slow compat lint docs bench results lock upgrade sbom digests clean
 
 # Debian's Python comes without ensurepip: its package is asked for only when it is missing.
 $(BIN)/python:
@@ -107,6 +108,10 @@ test: $(VENV)/test.ready $(SERVERS)
 
 slow: $(VENV)/test.ready $(SERVERS)
 	@$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal -m "slow and not campaign"
+	@PYTHON=$(BIN)/python sh tests/compat.sh few
+
+compat: $(VENV)/test.ready
+	@PYTHON=$(BIN)/python sh tests/compat.sh all
 
 lint: $(VENV)/test.ready
 	@$(BIN)/ruff check .

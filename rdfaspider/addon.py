@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Self
 
+from scrapy import version_info
 from scrapy.exceptions import NotConfigured, UsageError
 from scrapy.settings import SETTINGS_PRIORITIES
 
@@ -54,6 +55,8 @@ class Addon(SettingsCheck):
             _suggest(settings, "ROBOTSTXT_OBEY", settings.getbool("ROBOTS_OBEY"))
             _suggest(settings, "ROBOTSTXT_PARSER", "rdfaspider.parts.robots.RobotsParser")
         at_once = settings.getint("POLITENESS_AT_ONCE")
+        if "frontier" in parts and version_info < (2, 14):
+            raise UsageError("the part frontier needs Scrapy 2.14 or later")
         if "frontier" in parts and not self.is_trial:  # which is polite by itself
             _suggest(settings, "SCHEDULER", "rdfaspider.parts.frontier.FrontierScheduler")
             _suggest(settings, "CONCURRENT_REQUESTS_PER_DOMAIN", at_once)

@@ -222,6 +222,8 @@ def _read_scrapys_settings(settings: BaseSettings) -> None:
             delay,
             least,
         )
+    if delay < least:  # Scrapy's queues hold a spider's own requests back by it
+        settings.set("DOWNLOAD_DELAY", least, "cmdline")
 
 
 def _warn_of_statuses(settings: BaseSettings) -> None:

@@ -14,7 +14,7 @@ RETRIED: tuple[type[Exception], ...] = tuple(
 )
 
 
-@pytest.mark.parametrize("name", compat.__all__)
+@pytest.mark.parametrize("name", [name for name in compat.__all__ if name.endswith("Error")])
 def test_failures_are_retried_unless_we_gave_up_ourselves(name: str) -> None:
     error = getattr(compat, name)("the reason")
     assert str(error) == "the reason"

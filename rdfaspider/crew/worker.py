@@ -37,6 +37,7 @@ def _crawl(task: dict[str, Any], output: int) -> int:
     from scrapy.utils.project import get_project_settings
 
     from rdfaspider.commands.crawls.crawl import quieten, went_wrong
+    from rdfaspider.compat import scheduler_of
 
     settings = get_project_settings()
     for name, value in task["settings"].items():
@@ -55,8 +56,7 @@ def _crawl(task: dict[str, Any], output: int) -> int:
     growths: list[Callable[[], dict[str, int]]] = []
 
     def opened() -> None:
-        scheduler: Any = crawler.engine and crawler.engine.scheduler
-        growths.append(scheduler.growth)  # at the end the engine has no scheduler
+        growths.append(scheduler_of(crawler).growth)  # at the end the engine has no scheduler
 
     crawler.signals.connect(opened, signals.spider_opened)
     process.start()

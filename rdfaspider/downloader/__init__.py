@@ -23,12 +23,12 @@ from functools import cached_property
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import scrapy
 from scrapy import signals
 from scrapy.core.downloader import Downloader as ScrapyDownloader
-from scrapy.exceptions import IgnoreRequest
+from scrapy.exceptions import IgnoreRequest, NotSupported, UsageError
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
-from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
 from twisted.python.failure import Failure
 
@@ -37,6 +37,9 @@ from rdfaspider.compat import (
     CannotResolveHostError,
     DownloadCancelledError,
     DownloadTimeoutError,
+    create_looping_call,
+    private,
+    scheduler_of,
 )
 from rdfaspider.downloader.memory import DownloadMemory
 from rdfaspider.downloader.pace import Pace
@@ -63,13 +66,22 @@ class Abandoned(IgnoreRequest):
     postpones = True
 
 
+# What a downloader of Scrapy has, though it is written nowhere.
+_NEEDED = (("middleware", "download_async"), ("handlers", "download_request_async"))
+
+
 class Downloader(ScrapyDownloader):
     """Downloads pages of the frontier at once, and counts what Scrapy's DownloaderStats counts."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
+        for owner, name in _NEEDED:
+            if not hasattr(getattr(self, owner, None), name):
+                raise UsageError(
+                    f"Scrapy {scrapy.__version__} has no Downloader.{owner}.{name}:"
+                    " set DOWNLOADER=scrapy.core.downloader.Downloader."
+                )
         settings = crawler.settings
-        self._delay = max(self._delay, settings.getfloat("POLITENESS_DELAY"))
         self.domain_concurrency = settings.getint("POLITENESS_AT_ONCE")
         if settings.getbool("POLITENESS_OFF_FOR_OWN_SERVERS"):
             own = OwnServers(settings.getlist("RESOLVER_ALLOW")).slots
@@ -96,7 +108,7 @@ class Downloader(ScrapyDownloader):
     @cached_property
     def _lanes(self) -> Any:
         """Return where the scheduler counts the pages of the frontier; None if it does not."""
-        return getattr(self.crawler.engine.scheduler, "lanes", None)
+        return getattr(scheduler_of(self.crawler), "lanes", None)
 
     def needs_backout(self) -> bool:
         """Tell whether all slots are held, or as many as the crawl keeps up with."""
@@ -192,7 +204,8 @@ class Downloader(ScrapyDownloader):
         """
         scheme = request.url.partition(":")[0]
         if (download := self._downloads.get(scheme)) is None:
-            handler: Any = self.handlers._get_handler(scheme)
+            find = private(self.handlers, "_get_handler")
+            handler = find and find(scheme)
             download = self.handlers.download_request_async
             if not getattr(handler, "is_guarded", scheme not in ("http", "https")):
                 download = self._download_unguarded
@@ -224,7 +237,10 @@ class Downloader(ScrapyDownloader):
     async def _download_in_queue(self, request: Request) -> Response:
         if self._download_of(request) == self._download_unguarded:
             await self._check_host(request)
-        return await self._count(self._enqueue_request, request)
+        queued = private(self, "_enqueue_request")
+        if queued is None:
+            raise NotSupported(f"{request} cannot wait for its turn")
+        return await self._count(queued, request)
 
     async def _count(
         self, download: Callable[[Request], Coroutine[Any, Any, Response]], request: Request

@@ -6,8 +6,8 @@ from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING
 
-from scrapy.downloadermiddlewares.stats import get_status_size
 from scrapy.utils.python import global_object_name
+from twisted.web.http import RESPONSES
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -21,7 +21,7 @@ _REQUEST_LINES = len("  HTTP/1.1\r\nHost: \r\n\r\n")
 @cache
 def _status_size(status: int) -> int:
     """Return the octets of a status line and the empty line, as Scrapy counts them."""
-    return get_status_size(status) + 2
+    return len(RESPONSES.get(status, b"")) + 17
 
 
 class Traffic:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scrapy.extensions.corestats import CoreStats as ScrapyCoreStats
-from scrapy.utils.asyncio import create_looping_call
 
+from rdfaspider.compat import create_looping_call
 from rdfaspider.items import is_item
 
 if TYPE_CHECKING:

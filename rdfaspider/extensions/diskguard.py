@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Self
 
 from scrapy import signals
 from scrapy.exceptions import CloseSpider, NotConfigured
-from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
+
+from rdfaspider.compat import create_looping_call
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
-from scrapy.utils.asyncio import create_looping_call
 
+from rdfaspider.compat import create_looping_call
 from rdfaspider.extensions.summary.reasons import counts_of, sentences, values_of
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from time import monotonic
 from typing import TYPE_CHECKING, Self, TextIO
 
 from scrapy import signals
-from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.log import get_scrapy_root_handler
 
+from rdfaspider.compat import create_looping_call
 from rdfaspider.curves import short
 from rdfaspider.extensions.history.extension import History
 from rdfaspider.terminal import CLEAR_LINE, duration, true_columns

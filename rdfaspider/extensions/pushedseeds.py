@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy import signals
 from scrapy.exceptions import DontCloseSpider, NotConfigured
 
+from rdfaspider.compat import scheduler_of
 from rdfaspider.settings.places import has_pushed_seeds, open_seeds
 from rdfaspider.urls.seedfile import BadSeeds
 
@@ -58,7 +59,7 @@ class PushedSeeds:
         self._task = asyncio.get_running_loop().create_task(self._read(spider))
 
     def spider_idle(self) -> None:
-        scheduler: Any = self.crawler.engine and self.crawler.engine.scheduler
+        scheduler = scheduler_of(self.crawler)
         if (self._waits or not self._is_drained) and not scheduler.is_told_to_stop:
             raise DontCloseSpider
 
@@ -105,7 +106,7 @@ class PushedSeeds:
                 continue
             if spider.welcome(url):
                 by_depth.setdefault(depth, []).append(url)
-        scheduler: Any = self.crawler.engine and self.crawler.engine.scheduler
+        scheduler = scheduler_of(self.crawler)
         for depth, urls in by_depth.items():
             if not await scheduler.add_pushed(urls, depth):
                 return False

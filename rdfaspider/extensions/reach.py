@@ -9,10 +9,10 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
 from scrapy import signals
-from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
 
 from rdfaspider.clock import now
+from rdfaspider.compat import create_looping_call, scheduler_of
 from rdfaspider.frontier import is_shared
 from rdfaspider.settings.places import frontier_url, has_pushed_seeds
 from rdfaspider.signals import seed_failed
@@ -111,8 +111,7 @@ class Reach:
 
     @property
     def _scheduler(self) -> Any:
-        assert self.crawler.engine is not None
-        return self.crawler.engine.scheduler
+        return scheduler_of(self.crawler)
 
     @property
     def _frontier(self) -> Frontier:

@@ -7,8 +7,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Self
 
 from scrapy import signals
-from scrapy.utils.asyncio import create_looping_call
 
+from rdfaspider.compat import create_looping_call, is_closing
 from rdfaspider.signals import time_is_over
 from rdfaspider.terminal import plural
 
@@ -50,8 +50,7 @@ class Stopping:
             self._task.stop()
 
     def _check(self) -> None:
-        slot = self.crawler.engine._slot if self.crawler.engine else None
-        if slot is None or slot.closing is None:
+        if not is_closing(self.crawler):
             return
         now = monotonic()
         if not self._began:

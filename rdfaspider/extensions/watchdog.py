@@ -15,7 +15,8 @@ from traceback import format_stack
 from typing import TYPE_CHECKING, Self
 
 from scrapy import signals
-from scrapy.utils.asyncio import create_looping_call
+
+from rdfaspider.compat import create_looping_call
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler

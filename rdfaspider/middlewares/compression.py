@@ -10,6 +10,7 @@ from scrapy import signals
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.exceptions import IgnoreRequest
 
+from rdfaspider.compat import private
 from rdfaspider.fetchmeta import is_for_page
 from rdfaspider.settings.defaults import completed
 
@@ -50,6 +51,7 @@ class CompressionMiddleware(HttpCompressionMiddleware):
 
     def __init__(self, *, crawler: Crawler) -> None:
         super().__init__(crawler=crawler)
+        private(super(), "_handle_encoding")
         self._most_read = completed(crawler.settings).getint("EXTRACT_MAX_BYTES") + 1
         self._largest = crawler.settings.getint("DOWNLOAD_MAXSIZE")
         self._threads = ThreadPoolExecutor(_THREADS, "unpack")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from scrapy import Request
 from scrapy.http.request import NO_CALLBACK
 
 from rdfaspider import clock, urls
+from rdfaspider.compat import VerbatimRequest
 from rdfaspider.fetchmeta import meta_of
 from rdfaspider.frontier.politeness import Demand
 from rdfaspider.middlewares.contenttype import moved_to
@@ -18,6 +18,7 @@ from rdfaspider.signals import hosts_unplaced
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
@@ -112,5 +113,5 @@ class ServiceFiles:
 
     async def _download(self, url: str) -> Response:
         meta = {"robots": True, "dont_redirect": True, "dont_retry": True, "verbatim_url": True}
-        request = Request(url, callback=NO_CALLBACK, meta=meta | self._meta, priority=1000)
+        request = VerbatimRequest(url, callback=NO_CALLBACK, meta=meta | self._meta, priority=1000)
         return await self._crawler.engine.download_async(request)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import IgnoreRequest, UsageError
 from scrapy.utils.misc import load_object
 
+from rdfaspider.compat import scheduler_of
 from rdfaspider.frontier import FrontierUnavailable
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class Postponed(IgnoreRequest):
 
 def frontier_of(crawler: Crawler) -> Frontier:
     """Return the frontier of a running crawl."""
-    frontier: Frontier = crawler.engine.scheduler.frontier  # type: ignore[union-attr]
+    frontier: Frontier = scheduler_of(crawler).frontier
     return frontier
 
 

@@ -22,6 +22,7 @@ from scrapy.core.scheduler import BaseScheduler
 from scrapy.exceptions import UsageError
 
 from rdfaspider import clock
+from rdfaspider.compat import hear_robots, under_way
 from rdfaspider.frontier import is_shared, open_frontier
 from rdfaspider.frontier.politeness import Demand, Experience
 from rdfaspider.middlewares.politeness import experience_of
@@ -113,7 +114,7 @@ class FrontierScheduler(BaseScheduler):
         connect(scheduler.response_downloaded, signals.response_downloaded)
         connect(scheduler.response_received, signals.response_received)
         connect(scheduler.spider_error, signals.spider_error)
-        connect(scheduler.robots_parsed, signals.robots_parsed)
+        hear_robots(crawler, scheduler.robots_parsed)
         return scheduler
 
     def open(self, spider: Spider) -> None:
@@ -243,10 +244,8 @@ class FrontierScheduler(BaseScheduler):
 
     def _land_all(self) -> None:
         """End each request that Scrapy has done with."""
-        engine = self.crawler.engine
-        slot = engine._slot if engine else None  # there is no public way
-        under_way = slot.inprogress if slot is not None else ()
-        for flight in [each for each in self._flights.values() if each.request not in under_way]:
+        waited = under_way(self.crawler)
+        for flight in [each for each in self._flights.values() if each.request not in waited]:
             self._land(flight)
 
     def _land(self, flight: _Flight) -> None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from scrapy import signals
 from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http.request import NO_CALLBACK
 
 from rdfaspider import clock
+from rdfaspider.compat import hear_robots
 from rdfaspider.frontier.manners import Manners
 from rdfaspider.frontier.politeness import Experience
 from rdfaspider.middlewares.politeness import REFUSALS, experience_of
@@ -53,7 +53,7 @@ class MannersMiddleware:
         agent = settings["ROBOTSTXT_USER_AGENT"] or settings["USER_AGENT"]
         longest = settings.getfloat("ROBOTS_MAX_CRAWL_DELAY")
         middleware = cls(crawler, politeness_of(settings), agent, longest)
-        crawler.signals.connect(middleware.robots_parsed, signals.robots_parsed)
+        hear_robots(crawler, middleware.robots_parsed)
         return middleware
 
     def robots_parsed(self, robotparser: RobotsParser, request: Request) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from scrapy import Request, signals
+from scrapy import Request
 from scrapy.http.request import NO_CALLBACK
 
+from rdfaspider.compat import download, hear_robots
 from rdfaspider.middlewares.kept import Kept
 from rdfaspider.middlewares.robotsrecords import service_of
 from rdfaspider.middlewares.servicefiles import ServiceFiles
@@ -43,7 +44,7 @@ class Rights:
         settings = completed(crawler.settings)
         agent = settings["ROBOTSTXT_USER_AGENT"] or settings["USER_AGENT"]
         rights = cls(crawler, agent, asks=settings.getbool("ROBOTS_TDMREP"))
-        crawler.signals.connect(rights.robots_parsed, signals.robots_parsed)
+        hear_robots(crawler, rights.robots_parsed)
         return rights
 
     def robots_parsed(self, robotparser: RobotParser, request: Request) -> None:
@@ -71,7 +72,7 @@ class Rights:
         meta = {"dont_retry": True, "download_maxsize": LIMIT}
         request = Request(service + PLACE, callback=NO_CALLBACK, meta=meta, priority=1000)
         try:
-            response = await self.crawler.engine.download_async(request)
+            response = await download(self.crawler, request)
             self._count(f"fetched/{min(response.status, 600)}")
             if response.status == 200:
                 rules = Reservations.read(response.body)

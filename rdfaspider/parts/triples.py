@@ -12,6 +12,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.misc import build_from_crawler
 
 from rdfaspider import clock
+from rdfaspider.compat import close_spider
 from rdfaspider.extensions.summary.hints import query_of
 from rdfaspider.items import Page
 from rdfaspider.middlewares.contenttype import header_text, tdm_of, unwanted
@@ -92,10 +93,13 @@ class TriplesMiddleware:
         if isinstance(request.meta.get(KEY), Page):
             del request.meta[KEY]
 
-    def process_request(self, request: Request) -> None:
+    def process_request(self, request: Request, spider: Any = None) -> None:
         self.request_scheduled(request)  # one that was not scheduled, or that is tried again
 
-    async def process_response(self, request: Request, response: Response) -> Response:
+    # Scrapy 2.13 always gives the spider.
+    async def process_response(
+        self, request: Request, response: Response, spider: Any = None
+    ) -> Response:
         page = self._page(request, response)
         if page is None:
             return response
@@ -119,8 +123,7 @@ class TriplesMiddleware:
         if self._closing is None:
             logger.error("The crawl stops, because triples cannot be stored: %s", error)
             # It waits for all requests, and so for the one that this is called for.
-            closing = self.crawler.engine.close_spider_async(reason="store")
-            self._closing = asyncio.ensure_future(closing)
+            self._closing = asyncio.ensure_future(close_spider(self.crawler, "store"))
 
     def _page(self, request: Request, response: Response) -> Page | None:
         """Return what is to be read of an answer, None if it is no page of the spider's."""

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from scrapy.exceptions import NotConfigured, UsageError
-from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.misc import load_object
 
 from rdfaspider import __version__
 from rdfaspider.archive.archive import Archive, ArchiveError, Entry, Packed
+from rdfaspider.compat import create_looping_call
 from rdfaspider.items import Page, Source
 from rdfaspider.pipelines.extract import header_directives
 from rdfaspider.secrets import is_secret, secrets_of

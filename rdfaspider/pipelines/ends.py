@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy.exceptions import NotConfigured
 
 from rdfaspider import clock
+from rdfaspider.compat import scheduler_of
 from rdfaspider.frontier.moves import Moves
 from rdfaspider.items import Page
 
@@ -57,7 +58,7 @@ class EndsPipeline:
             raise NotConfigured
 
         def frontier() -> Any:
-            return crawler.engine.scheduler.frontier  # type: ignore[union-attr]
+            return scheduler_of(crawler).frontier
 
         def may_follow(url: str) -> bool:
             return bool(crawler.spider.may_follow(url))  # type: ignore[union-attr]

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from scrapy.exceptions import NotConfigured
-from scrapy.utils.asyncio import create_looping_call
 
+from rdfaspider.compat import create_looping_call
 from rdfaspider.items import Page
 from rdfaspider.settings.defaults import completed
 from rdfaspider.urls import host

@@ -10,14 +10,14 @@ from time import time
 from typing import TYPE_CHECKING, Any, Self
 
 from scrapy.exceptions import UsageError
-from scrapy.utils.asyncio import create_looping_call
 
+from rdfaspider.compat import create_looping_call, is_closing
 from rdfaspider.frontier import is_shared
 from rdfaspider.items import Page
 from rdfaspider.pipelines.writer import Writer
 from rdfaspider.settings.defaults import completed
 from rdfaspider.settings.places import jobdir_of, store_url
-from rdfaspider.signals import store_closing, store_opened
+from rdfaspider.signals import is_heard, store_closing, store_opened
 from rdfaspider.stores import Sink, open_sink
 from rdfaspider.stores.changes import Change
 from rdfaspider.stores.provenance import crawl_graph, ended, provenance, stale
@@ -124,10 +124,6 @@ class StorePipeline:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        def is_ending() -> bool:
-            slot = crawler.engine._slot  # Scrapy has no public way to ask
-            return slot is None or slot.closing is not None
-
         settings = completed(crawler.settings)
         url = store_url(settings)
         sink: Sink
@@ -140,7 +136,14 @@ class StorePipeline:
             sink = recorded(sink, settings, jobdir_of(settings))
             sink = indexed(sink, settings, jobdir_of(settings))
         length = settings.getint("SEARCH_TEXT") if settings.getbool("SEARCH") else None
-        return cls(crawler.stats, crawler.signals, sink, crawl_of(settings), is_ending, length)
+        return cls(
+            crawler.stats,
+            crawler.signals,
+            sink,
+            crawl_of(settings),
+            partial(is_closing, crawler),
+            length,
+        )
 
     def open_spider(self) -> None:
         self.signals.send_catch_log(store_opened, pipeline=self)
@@ -228,7 +231,8 @@ class StorePipeline:
         return said
 
     async def close_spider(self) -> None:
-        await self.signals.send_catch_log_async(store_closing)
+        if is_heard(self.signals.sender, store_closing):
+            await self.signals.send_catch_log_async(store_closing)
         if self._reporting.running:
             self._reporting.stop()
         self._writer.close()

@@ -9,10 +9,10 @@ from urllib.request import getproxies, proxy_bypass
 
 from scrapy import signals
 from scrapy.exceptions import UsageError
-from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.misc import load_object
 
 from rdfaspider import clock
+from rdfaspider.compat import create_looping_call
 from rdfaspider.resolver import repository
 from rdfaspider.resolver.resolver import Resolver, installed_resolver
 from rdfaspider.signals import hosts_unplaced

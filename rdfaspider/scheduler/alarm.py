@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scrapy.utils.asyncio import call_later
+from rdfaspider.compat import wake
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -20,15 +20,14 @@ class Alarm:
     def ring(self) -> None:
         """Wake the engine now."""
         self.stop()
-        engine = self._crawler.engine
-        slot = engine._slot if engine else None  # there is no public way
-        if slot is not None:
-            slot.nextcall.schedule()
+        wake(self._crawler)
 
     def ring_in(self, seconds: float | None) -> None:
         """Wake the engine after some seconds; None means not at all."""
         self.stop()
         if seconds is not None:
+            from scrapy.utils.asyncio import call_later  # from 2.14
+
             self._timer = call_later(seconds, self.ring)
 
     def stop(self) -> None:

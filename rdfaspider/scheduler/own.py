@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 _AT_ONCE = 8
 
 
+def callback_of(spider: Any) -> Any:
+    """Return what is called with an answer if a request does not say."""
+    return getattr(spider, "visited", spider.parse)
+
+
 class OwnRequests(ScrapyScheduler):
     """Scrapy's scheduler, in memory: the next start of the spider makes these requests again.
 
@@ -36,7 +41,7 @@ class OwnRequests(ScrapyScheduler):
 
     def includes(self, request: Request) -> bool:
         spider: Any = self.spider
-        is_of_frontier = request.callback in (None, spider.parse, spider._parse)
+        is_of_frontier = request.callback in (None, spider.parse, callback_of(spider))
         return not is_of_frontier or request.method != "GET" or bool(request.body)
 
     def next_request(self) -> Request | None:

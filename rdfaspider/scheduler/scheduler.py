@@ -11,13 +11,13 @@ import logging
 from math import inf
 from typing import TYPE_CHECKING, Any, Self
 
-from scrapy import Request, signals
+from scrapy import signals
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.exceptions import UsageError
-from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.defer import deferred_from_coro
 
 from rdfaspider import clock
+from rdfaspider.compat import VerbatimRequest, create_looping_call
 from rdfaspider.fetchmeta import meta_of
 from rdfaspider.frontier import FrontierUnavailable, Hooks, open_frontier
 from rdfaspider.frontier.politeness import Demand
@@ -32,7 +32,7 @@ from rdfaspider.scheduler.intake import Intake
 from rdfaspider.scheduler.lanes import FLOW, Lanes
 from rdfaspider.scheduler.memory import Memory
 from rdfaspider.scheduler.options import frontier_options, lanes_of
-from rdfaspider.scheduler.own import OwnRequests
+from rdfaspider.scheduler.own import OwnRequests, callback_of
 from rdfaspider.scheduler.placing import Placing
 from rdfaspider.service.notes import SETTINGS as RELOADABLE
 from rdfaspider.settings.defaults import demand_all
@@ -43,7 +43,7 @@ from rdfaspider.urls import normalise
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scrapy import Spider
+    from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from twisted.internet.defer import Deferred
     from twisted.python.failure import Failure
@@ -350,6 +350,7 @@ class Scheduler(BaseScheduler):
         flight."""
         taken = self._taken.pop(meta_of(request).get("number", -1), None)
         if taken is None and self._own.includes(request):
+            request.callback = request.callback or callback_of(self.spider)
             return self._own.enqueue_request(request)
         if taken is None:
             try:
@@ -382,10 +383,10 @@ class Scheduler(BaseScheduler):
         self._grants += 1
         self._taken[self._grants] = taken
         self.lanes.begin(self._grants, taken.host, now)
-        return Request(
+        return VerbatimRequest(
             taken.url,
             headers=self._outcomes.validators.conditions(taken) if taken.visit else None,
-            callback=self.spider._parse,
+            callback=callback_of(self.spider),
             errback=self.spider.failed,
             # The frontier handles redirects and retries, and its URLs are in normal form already.
             meta={

@@ -56,6 +56,8 @@ DEFAULT_REQUEST_HEADERS = {
 
 # Only through the address guard; a handler that is not behind it is refused at the start.
 TWISTED_DNS_RESOLVER = "rdfaspider.resolver.Resolver"
+if not hasattr(scrapys, "TWISTED_DNS_RESOLVER"):  # before Scrapy 2.15
+    DNS_RESOLVER = TWISTED_DNS_RESOLVER
 DOWNLOAD_HANDLERS_BASE = {
     "http": "rdfaspider.downloader.handler.GuardedHttpDownloadHandler",
     "https": "rdfaspider.downloader.handler.GuardedHttpDownloadHandler",
@@ -146,7 +148,7 @@ EXTENSIONS_BASE = {
     "rdfaspider.extensions.redaction.Redaction": 0,
     "rdfaspider.extensions.stopping.Stopping": 100,
     "rdfaspider.extensions.watchdog.Watchdog": 100,
-    "rdfaspider.scraper.ShortWay": 100,
+    "rdfaspider.scraper.FastPath": 100,
     "rdfaspider.console.extension.ConsoleExtension": 200,  # after the history and what was left out
     # After the others have counted.
     "rdfaspider.extensions.summary.Summary": 900,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy import Request, Spider, signals
 from scrapy.exceptions import IgnoreRequest, UsageError
 
-from rdfaspider.compat import DownloadCancelledError
+from rdfaspider.compat import DownloadCancelledError, scheduler_of
 from rdfaspider.fetchmeta import meta_of
 from rdfaspider.focus.parameters import IdleParameters
 from rdfaspider.frontier import is_begun, is_shared, services_of
@@ -188,11 +188,11 @@ class RdfaSpider(Spider):
 
     async def start(self) -> AsyncIterator[Any]:
         """Add the seeds to the frontier; subclasses may yield requests, to log in for example."""
-        await self.crawler.engine.scheduler.add_seeds(self.seeds.urls)  # type: ignore[union-attr]
+        await scheduler_of(self.crawler).add_seeds(self.seeds.urls)
         return
         yield  # makes it a generator
 
-    def _parse(self, response: Response, **kwargs: Any) -> Any:
+    def visited(self, response: Response, **kwargs: Any) -> Any:
         """Pass to `parse` the answers that it would get in any Scrapy project; make a Page of each other."""
         if 200 <= response.status < 300 or response.status in self._statuses:
             return self.parse(response, **kwargs)

@@ -6,6 +6,7 @@ import logging
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from scrapy import __version__
 from scrapy.commands.crawl import Command as CrawlCommand
 from scrapy.exceptions import UsageError
 
@@ -54,19 +55,22 @@ class Command(CrawlCommand):
 
     def run_spider(self, spider: str | type[Spider], opts: argparse.Namespace) -> None:
         """Crawl with a spider, given by its name or class."""
-        from scrapy.crawler import AsyncCrawlerProcess
+        try:
+            from scrapy.crawler import AsyncCrawlerProcess
+        except ImportError:
+            raise UsageError(f"a crawl needs Scrapy 2.14 or later; this is {__version__}") from None
 
         process = self.crawler_process
         assert process is not None
         if not isinstance(process, AsyncCrawlerProcess):  # another reactor was asked for
-            process.crawl(self._create_crawler(spider), **opts.spargs)
+            process.crawl(process.create_crawler(spider), **opts.spargs)
             process.start()
             self.exitcode = int(process.bootstrap_failed)
             return
         if not opts.loglevel:
             quieten()
         try:
-            crawler = self._create_crawler(spider)
+            crawler = process.create_crawler(spider)
         except KeyError:
             similar = get_close_matches(str(spider), self._spiders, 1)
             hint = f"did you mean {similar[0]}?" if similar else "scrapy list names them."

@@ -10,9 +10,9 @@ from time import monotonic, time
 from typing import TYPE_CHECKING, Any, cast
 
 from scrapy import signals
-from scrapy.utils.asyncio import create_looping_call
 
 from rdfaspider import __version__, clock
+from rdfaspider.compat import create_looping_call, is_closing, scheduler_of
 from rdfaspider.console.crawls.controls import Controls
 from rdfaspider.console.crawls.course import Course
 from rdfaspider.console.crawls.latest import Latest, LatestUrls
@@ -95,7 +95,7 @@ class RunningCrawl:
         self.crawler = crawler
         self.stats: StatsCollector = crawler.stats
         self.spider: Any = crawler.spider
-        self.scheduler: Any = crawler.engine and crawler.engine.scheduler
+        self.scheduler: Any = scheduler_of(crawler)
         jobdir = crawler.settings["JOBDIR"]
         self.name = Path(jobdir).resolve().name if jobdir else "crawl"
         self.directory = str(Path(jobdir).resolve()) if jobdir else ""
@@ -271,9 +271,7 @@ class RunningCrawl:
 
     @property
     def _state(self) -> str:
-        engine = self.crawler.engine
-        slot = None if engine is None else engine._slot
-        if slot is None or slot.closing is not None:
+        if is_closing(self.crawler):
             return "stopping"
         return {"pause": "paused", "stop": "stopping"}.get(self.scheduler.state, "running")
 

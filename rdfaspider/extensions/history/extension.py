@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
-from scrapy.utils.asyncio import create_looping_call
 
 from rdfaspider import clock
+from rdfaspider.compat import create_looping_call, scheduler_of
 from rdfaspider.extensions.history.forecast import Forecast, Limit, forecast
 from rdfaspider.extensions.history.samples import NAME, Sample, Samples
 
@@ -136,7 +136,7 @@ class History:
 
     def _slowest(self) -> tuple[str, float]:
         """Return the host whose waiting URLs take longest with its delay, and how long."""
-        scheduler: Any = self._crawler and self._crawler.engine and self._crawler.engine.scheduler
+        scheduler: Any = self._crawler and scheduler_of(self._crawler)
         frontier = getattr(scheduler, "frontier", None)
         if frontier is None or frontier.is_shared:
             return "", 0.0

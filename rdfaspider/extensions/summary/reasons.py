@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rdfaspider.compat import scheduler_of
 from rdfaspider.terminal import number_of
 
 if TYPE_CHECKING:
@@ -188,8 +189,7 @@ def values_of(crawler: Crawler) -> dict[str, Any]:
     names = {reason.setting for reason in _REASONS if reason.setting.isupper()}
     values = {name: value for name in names if isinstance(value := crawler.settings[name], _SHOWN)}
     # A crawl that is resumed goes no deeper than it was begun.
-    scheduler: Any = crawler.engine.scheduler if crawler.engine else None
-    limits = getattr(getattr(scheduler, "frontier", None), "limits", None)
+    limits = getattr(getattr(scheduler_of(crawler), "frontier", None), "limits", None)
     if limits is not None:
         values |= {"FRONTIER_DEPTH": limits.depth, "FRONTIER_DYNAMIC_DEPTH": limits.dynamic_depth}
     scope = getattr(crawler.spider, "scope", None)

@@ -33,7 +33,6 @@ COMPONENTS = (
     ("robots", ("rdfaspider/middlewares/robots", "rdfaspider/robots/")),
     ("middlewares", ("rdfaspider/middlewares/", "scrapy/downloadermiddlewares/")),
     ("middlewares", ("scrapy/spidermiddlewares/", "scrapy/core/downloader/middleware")),
-    ("middlewares", ("rdfaspider/scraper/chains",)),
     ("extraction hand-over", ("rdfaspider/extract/", "rdfaspider/pipelines/extract")),
     ("extraction hand-over", ("asyncio/subprocess", "asyncio/streams", "asyncio/unix_events")),
     ("filter", ("rdfaspider/pipelines/filter",)),
@@ -43,7 +42,6 @@ COMPONENTS = (
     ("spider and scheduler", ("rdfaspider/scheduler", "rdfaspider/spiders/", "rdfaspider/items")),
     ("stats", ("scrapy/statscollectors", "scrapy/extensions/", "rdfaspider/extensions/")),
     ("signals", ("scrapy/signalmanager", "scrapy/utils/signal", "pydispatch/")),
-    ("signals", ("rdfaspider/scraper/sending",)),
     ("requests, responses", ("scrapy/http/", "scrapy/responsetypes", "w3lib/")),
     (
         "download",
@@ -58,7 +56,7 @@ COMPONENTS = (
     ("download", ("scrapy/core/downloader/contextfactory", "scrapy/utils/url", "hyperlink/")),
     ("download", ("twisted/internet/tcp", "twisted/internet/abstract", "twisted/protocols/")),
     ("download", ("twisted/internet/endpoints", "twisted/internet/_newtls", "multidict/")),
-    ("engine", ("scrapy/", "twisted/", "asyncio/", "logging/", "rdfaspider/scraper/")),
+    ("engine", ("scrapy/", "twisted/", "asyncio/", "logging/", "rdfaspider/scraper")),
 )
 
 

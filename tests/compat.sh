@@ -1,0 +1,47 @@
+#!/bin/sh
+# Runs tests with other versions of Scrapy, each in an environment of its own in .cache/compat:
+#   sh tests/compat.sh all             the newest release of each minor version, all tests of crawls, add-on and scrapyd
+#   sh tests/compat.sh few             the oldest and the newest, a few of these tests
+# All else is as locks/test.txt has it, but for Twisted, which older versions of Scrapy want older.
+set -eu
+python=${PYTHON:-python3}
+place=$PWD/.cache/compat
+crawls="tests/test_scraper.py tests/test_compat.py tests/test_crawl.py tests/parts tests/test_scrapyd.py"
+few="tests/test_compat.py tests/test_scraper.py
+  tests/test_crawl.py::test_a_rough_site_gives_what_the_oracle_says
+  tests/parts/test_addon.py::test_the_example_has_items_and_triples
+  tests/parts/test_addon.py::test_robots_and_delays_are_kept
+  tests/parts/test_frontier.py::test_requests_keep_all_that_they_have
+  tests/test_scrapyd.py::test_a_job_reads_every_page"
+# Of the add-on, extraction and robots.
+oldest="tests/parts/test_addon.py::test_triples_alone
+  tests/parts/test_addon.py::test_parts_that_were_not_asked_for"
+export PYTHONDONTWRITEBYTECODE=1
+
+# What is wanted of Scrapy, and the tests.
+try() {
+  wanted=$1
+  environment=$place/$(echo "$wanted" | tr -dc 'a-z0-9.')
+  shift
+  if [ ! -x "$environment/bin/python" ]; then
+    mkdir -p "$place"
+    "$python" -m venv "$environment"
+  fi
+  sed -nE '/^(scrapy|twisted)==/!s/^([a-zA-Z0-9._-]+==[^ \\]+)( ;[^\\]*)?.*$/\1\2/p' locks/test.txt > "$environment/others.txt"
+  "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --upgrade \
+    --requirement "$environment/others.txt" "$wanted"
+  echo "Scrapy $("$environment/bin/python" -c 'import scrapy; print(scrapy.__version__)'):"
+  "$environment/bin/python" -m pytest --quiet --numprocesses=auto --durations=0 --durations-min=1000 \
+    -p no:cacheprovider -m "not campaign" "$@"
+}
+
+case ${1:-all} in
+  few)
+    try 'scrapy==2.13.*' $oldest
+    try 'scrapy==2.14.*' $few
+    try 'scrapy>=2.19' $few ;;
+  all)
+    try 'scrapy==2.13.*' $oldest
+    for minor in 14 15 16 17 18 19; do try "scrapy==2.$minor.*" $crawls; done
+    try 'scrapy>=2.20' $crawls || echo "There is no later one." ;;
+esac
