@@ -77,8 +77,9 @@ class HtmlDocument(Document):
         if nodes and nodes[0] is root:
             del nodes[0]
         self.is_cut = len(nodes) >= self._limit
-        depths = {0: 0}  # by index, of elements that are placed here
+        depths = [0]
         self.attributes = set(elements[0][2])
+        note = self.attributes.update
         others = self._names - _LINKING
         for node in nodes[: self._limit - 1]:
             attributes: dict[str, Any] = node.attrs.copy()
@@ -88,6 +89,7 @@ class HtmlDocument(Document):
             if others.isdisjoint(attributes):
                 places[node] = ~len(elements)
                 elements.append((UNPLACED, node.tag, attributes, node))
+                depths.append(0)
                 continue
             if "rel" in attributes:
                 attributes["rel"] = node.attr("rel")
@@ -97,14 +99,14 @@ class HtmlDocument(Document):
             parent = places.get(above, UNPLACED)
             if parent < 0:
                 parent = self._listed(above)
-            depth = depths.get(parent, 0) + 1
+            depth = depths[parent] + 1
             if depth > _DEPTH:
                 self.is_cut = True
                 continue
-            depths[len(elements)] = depth
             places[node] = len(elements)
             elements.append((parent, node.tag, attributes, node))
-            self.attributes.update(attributes)
+            depths.append(depth)
+            note(attributes)
 
     def place(self, index: int) -> int:
         return self.elements[self._listed(self.elements[index][3])][0]
