@@ -110,7 +110,11 @@ class FastPath:
         # Receivers are kept by the dispatcher, so those that are connected already stay connected.
         sender = self.crawler.signals.sender
         self.crawler.signals = engine.signals = downloader.signals = Signals(sender)
-        shorten(downloader.middleware)
+        own = [*map(_name, scraper.spidermw.middlewares)]
+        slower = [name for name in own if not name.startswith(("scrapy.", "rdfaspider."))]
+        slower += shorten(downloader.middleware)
+        if scraper.concurrent_items != 1:
+            slower.append("CONCURRENT_ITEMS")
         if (
             type(scraper) is Scraper
             and not scraper.spidermw.middlewares
@@ -119,8 +123,13 @@ class FastPath:
             and hasattr(downloader, "fetching")  # else it is not ours
         ):
             scraper.signals = PageSignals(sender)
-            shorten(scraper.itemproc)
+            slower += shorten(scraper.itemproc)
             engine._start_scheduled_request = Visits(engine).start_next  # type: ignore[method-assign]
+        if slower:
+            logger.info(
+                "Because of %s the crawl goes Scrapy's own way in part, which takes more CPU.",
+                ", ".join(dict.fromkeys(slower)),
+            )
 
 
 class Visits:
@@ -214,12 +223,23 @@ class Visits:
             slot.active_size -= size
 
 
-def shorten(manager: MiddlewareManager) -> None:
-    """Make one method of each chain of a manager, unless a part of it still takes a spider."""
+def shorten(manager: MiddlewareManager) -> list[str]:
+    """Make one method of each chain of a manager, unless a part of it still takes a spider.
+
+    Return the names of these parts.
+    """
+    slower: list[str] = []
     for name, make in _CHAINS.items():
         methods: list[Any] = [each for each in manager.methods.get(name, ()) if each is not None]
-        if methods and not any(map(_needs_spider, methods)):
+        if with_spider := [*filter(_needs_spider, methods)]:
+            slower += (_name(getattr(each, "__self__", each)) for each in with_spider)
+        elif methods:
             manager.methods[name] = deque((make(methods),))
+    return slower
+
+
+def _name(part: object) -> str:
+    return global_object_name(type(part))
 
 
 def _needs_spider(method: Any) -> bool:

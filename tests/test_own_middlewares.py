@@ -75,17 +75,17 @@ ALL = {"request", "response", "exception"}
 
 
 @pytest.mark.parametrize(
-    ("setting", "name", "called"),
+    ("setting", "name", "called", "is_slower"),
     [
-        ("DOWNLOADER_MIDDLEWARES", "Downloads", ALL),
-        ("DOWNLOADER_MIDDLEWARES", "Old", ALL),
-        ("SPIDER_MIDDLEWARES", "Spiders", {"response"}),
-        ("ITEM_PIPELINES", "Items", {"response"}),
-        ("ITEM_PIPELINES", "OldItems", {"response"}),
+        ("DOWNLOADER_MIDDLEWARES", "Downloads", ALL, False),
+        ("DOWNLOADER_MIDDLEWARES", "Old", ALL, True),
+        ("SPIDER_MIDDLEWARES", "Spiders", {"response"}, True),
+        ("ITEM_PIPELINES", "Items", {"response"}, False),
+        ("ITEM_PIPELINES", "OldItems", {"response"}, True),
     ],
 )
 def test_a_crawl_with_parts_of_a_user_stores_the_same(
-    setting: str, name: str, called: set[str], crawl: Crawler, tmp_path: Path
+    setting: str, name: str, called: set[str], is_slower: bool, crawl: Crawler, tmp_path: Path
 ) -> None:
     (tmp_path / "own.py").write_text(OWN)
     oracle = Oracle(Web(ROUGH))
@@ -94,6 +94,8 @@ def test_a_crawl_with_parts_of_a_user_stores_the_same(
     reach = oracle.reachable([f"{origin}/"], depth=99, agent="rdfaspider")
     assert found.fates.keys() == reach.fetched.keys() | reach.denied.keys()
     assert found.quads == {quad for url in reach.pages for quad in oracle.triples(url)}
+    assert found.output.count(f"Because of own.{name} the crawl goes") == is_slower
+    assert found.output.count("Because of") == is_slower
     calls = (tmp_path / "called.txt").read_text().splitlines()
     assert set(calls) == called
     assert calls.count("response") >= len(reach.pages)
