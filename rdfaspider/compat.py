@@ -4,7 +4,7 @@ up to 2.13  Deferreds for coroutines: only the add-on's extraction and robots ru
 up to 2.14  no exceptions for downloads that fail: those of Twisted are raised
 up to 2.16  `verbatim_url` in the meta of a request is not known
 up to 2.17  no signal tells that a robots.txt was parsed
-up to 2.18  the engine does not give its scheduler
+up to 2.18  the engine does not give its scheduler; slots have `randomize_delay` for `jitter`
 
 The engine has no public way to say that it is closing, to be woken, or to tell which requests are under way.
 Its private parts are looked for when they are used; a crawl does without one that is gone, and says so once.
@@ -28,6 +28,7 @@ import scrapy
 from scrapy import Request, signals
 from scrapy.exceptions import UsageError
 from scrapy.http.request import NO_CALLBACK
+from scrapy.settings import default_settings
 from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.misc import load_object
 
@@ -87,6 +88,13 @@ except ImportError:
     )
 
 logger = logging.getLogger(__name__)
+
+# For a slot of the downloader: its delays do not vary.
+STEADY: dict[str, Any] = (
+    {"jitter": 0.0}
+    if hasattr(default_settings, "DOWNLOAD_DELAY_JITTER")
+    else {"randomize_delay": False}
+)
 
 
 def _keeps_urls() -> bool:
@@ -226,9 +234,8 @@ def digest_of(parts: Mapping[str, str]) -> str:
 def _text(part: Any) -> str:
     """Return the source of a function or of a class's methods; `inspect` takes thirty times as long."""
     if isinstance(part, type):
-        return "".join(
-            _text(each) for each in vars(part).values() if isinstance(each, FunctionType)
-        )
+        methods = (each for _, each in sorted(vars(part).items()) if isinstance(each, FunctionType))
+        return "".join(map(_text, methods))
     code = unwrap(part).__code__
     lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]
     found = _FUNCTION.match("".join(lines))
@@ -238,6 +245,7 @@ def _text(part: Any) -> str:
 
 
 __all__ = [
+    "STEADY",
     "CannotResolveHostError",
     "DownloadCancelledError",
     "DownloadConnectionRefusedError",

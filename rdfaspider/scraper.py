@@ -75,11 +75,11 @@ _REPLACED = {
 }
 # The digest of these in each version of Scrapy that the tests have compared this with.
 _COMPARED = {
-    "2.15": "707d30311bc09cd4",
-    "2.16": "ebc113658212b63c",
-    "2.17": "de5e51144d52f9f2",
-    "2.18": "ba2986de2e214296",
-    "2.19": "d5103d1fb331b7a6",
+    "2.15": "9362cafc9b11c0f5",
+    "2.16": "92e22dddd08323e3",
+    "2.17": "87e23c59c0f55ed5",
+    "2.18": "3b626c1ad3f25008",
+    "2.19": "120cca51f7e075a4",
 }
 
 _NOBODY: dict[Any, Any] = {}

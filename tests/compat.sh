@@ -29,7 +29,7 @@ try() {
   fi
   sed -nE '/^(scrapy|twisted)==/!s/^([a-zA-Z0-9._-]+==[^ \\]+)( ;[^\\]*)?.*$/\1\2/p' locks/test.txt > "$environment/others.txt"
   "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --upgrade \
-    --requirement "$environment/others.txt" "$wanted"
+    --constraint requirements.txt --requirement "$environment/others.txt" "$wanted"
   echo "Scrapy $("$environment/bin/python" -c 'import scrapy; print(scrapy.__version__)'):"
   "$environment/bin/python" -m pytest --quiet --numprocesses=auto --durations=0 --durations-min=1000 \
     -p no:cacheprovider -m "not campaign" "$@"

@@ -13,7 +13,7 @@ from scrapy.exceptions import IgnoreRequest, NotConfigured
 from scrapy.http.request import NO_CALLBACK
 
 from rdfaspider import clock
-from rdfaspider.compat import hear_robots
+from rdfaspider.compat import STEADY, hear_robots
 from rdfaspider.frontier.manners import Manners
 from rdfaspider.frontier.politeness import Experience
 from rdfaspider.middlewares.politeness import REFUSALS, experience_of
@@ -99,10 +99,11 @@ class MannersMiddleware:
         host = self._hosts[name]
         needed = max(self.politeness.pause(host), host.blocked - clock.now())
         slot.delay = self._set[name] = max(needed, self._wanted[name])
-        slot.jitter = 0.0  # it would go below the pause
+        for attribute, value in STEADY.items():
+            setattr(slot, attribute, value)  # else it would go below the pause
         # Scrapy forgets a slot that has been idle for a minute.
         downloader.per_slot_settings[name] = {
             **downloader.per_slot_settings.get(name, {}),
             "delay": slot.delay,
-            "jitter": 0.0,
+            **STEADY,
         }

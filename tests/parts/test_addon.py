@@ -18,6 +18,7 @@ from typing import ClassVar
 
 import pytest
 
+from rdfaspider.compat import STEADY
 from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 from rdfaspider.stores import open_store
@@ -359,7 +360,7 @@ def test_a_store_that_fails_stops_the_crawl(busy: str, tmp_path: Path) -> None:
 
 def test_delays_of_the_project_are_not_shortened(busy: str, plain: Plain) -> None:
     urls = [f"{busy}/{name}" for name in "abc"]
-    slots = {"127.0.0.1": {"delay": 1.5, "jitter": 0}}
+    slots = {"127.0.0.1": {"delay": 1.5, **STEADY}}
     got, log = plain(*urls, ADDONS=ADDON, POLITENESS_DELAY="0", DOWNLOAD_SLOTS=slots)
     assert len(got) == 3, log
     times = [when for path, when in Busy.asked if path != "/robots.txt"]
