@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from base64 import b64decode, b64encode
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import pycurl  # type: ignore[import-untyped]
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     Options = list[tuple[int, int | str | bytes | list[bytes]]]
 
 # Everything up to the path, which has no fragment.
-_URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9]*://[^/?#]*)([^#]*)")
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9]*://[^/?#]*)([^#]*)")
 # A request line that a space, a control or a line end does not break.
-_LINE: Final = re.compile(r"[A-Z0-9!#$%&'*+.^_`|~-]+ [^\x00-\x20\x7f]+")
+_LINE = re.compile(r"[A-Z0-9!#$%&'*+.^_`|~-]+ [^\x00-\x20\x7f]+")
 
 # How long the body is and who is asked is written by libcurl.
-_OURS: Final = frozenset(
+_OURS = frozenset(
     (b"Host", b"Content-Length", b"Transfer-Encoding", b"Proxy-Authorization", b"Expect")
 )
 # libcurl adds these unless they are named.
-_ADDED: Final = (b"Accept", b"Content-Type", b"Expect")
-_WITH_BODY: Final = frozenset(("POST", "PUT", "PATCH"))
+_ADDED = (b"Accept", b"Content-Type", b"Expect")
+_WITH_BODY = frozenset(("POST", "PUT", "PATCH"))
 
-_PORTS: Final = {"http": 80, "https": 443}
-_PROXIES: Final = frozenset(("http", "https", "socks4", "socks4a", "socks5", "socks5h"))
+_PORTS = {"http": 80, "https": 443}
+_PROXIES = frozenset(("http", "https", "socks4", "socks4a", "socks5", "socks5h"))
 # With these the names of servers are looked up here, and only the address is told.
-_ASKED_BY_ADDRESS: Final = frozenset(("socks4", "socks5"))
+_ASKED_BY_ADDRESS = frozenset(("socks4", "socks5"))
 
 
 class Server(NamedTuple):

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from rdfaspider.extract.document.tree import Document
 from rdfaspider.extract.triples.iris import Base
 from rdfaspider.urls import MAX_LENGTH
 
-ATTRIBUTES: Final = frozenset(("href", "rel", "name", "lang", "xml:lang"))
+ATTRIBUTES = frozenset(("href", "rel", "name", "lang", "xml:lang"))
 
-_LANGUAGE: Final = 100  # characters kept of a language tag; real ones have 35 at most
+_LANGUAGE = 100  # characters kept of a language tag; real ones have 35 at most
 # Cuts that the author of a page could have avoided.
-_FAULTS: Final = ("iri", "jsonld invalid", "jsonld syntax", "jsonld unknown context", "rdf invalid")
+_FAULTS = ("iri", "jsonld invalid", "jsonld syntax", "jsonld unknown context", "rdf invalid")
 # Robots directives about the training of models.
-DIRECTIVES: Final = frozenset(("noai", "noimageai"))
-_SPEAKING: Final = frozenset(("a", "area", "base", "link", "meta"))
+DIRECTIVES = frozenset(("noai", "noimageai"))
+_SPEAKING = frozenset(("a", "area", "base", "link", "meta"))
 
 
 @dataclass(slots=True)
@@ -82,9 +82,9 @@ class Facts:
         )
 
 
-_NAMES: Final = tuple(item.name for item in fields(Facts))
+_NAMES = tuple(item.name for item in fields(Facts))
 # The fields that JSON cannot express.
-_MADE: Final[dict[str, Callable[[Any], Any]]] = {
+_MADE: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("quads", "cuts", "warnings"), Counter),
     "reference": tuple,
 }

@@ -9,19 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Final
 
 import turbohtml.detect  # noqa: F401  # registers the decoders of the Encoding Standard
 
-_PARTS: Final = re.compile(r"([^?#]*)(\?[^#]*)?(.*)", re.DOTALL)
-_PLAIN: Final = frozenset(range(0x21, 0x7F)) - frozenset(b"\"#'<>")
-_WRITTEN: Final = [chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in range(0x100)]
+_PARTS = re.compile(r"([^?#]*)(\?[^#]*)?(.*)", re.DOTALL)
+_PLAIN = frozenset(range(0x21, 0x7F)) - frozenset(b"\"#'<>")
+_WRITTEN = [chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in range(0x100)]
 # What is not written as in ASCII. ISO-2022-JP has no code for the control characters that it uses itself.
-_OTHERS: Final = re.compile(r"[^\x00-\x7f]+")
-_OTHERS_2022: Final = re.compile(r"[^\x00-\x0d\x10-\x1a\x1c-\x7f]+")
-_JAPANESE: Final = re.compile(rb"(?:\x1b\$B..\x1b\(B)+", re.DOTALL)
+_OTHERS = re.compile(r"[^\x00-\x7f]+")
+_OTHERS_2022 = re.compile(r"[^\x00-\x0d\x10-\x1a\x1c-\x7f]+")
+_JAPANESE = re.compile(rb"(?:\x1b\$B..\x1b\(B)+", re.DOTALL)
 # Codes that are only decoded: their characters have others.
-_DECODED: Final = {
+_DECODED = {
     "gb18030": re.compile(rb"\x80"),
     "big5": re.compile(rb"[\x80-\xa0].|\xa2[\xa4-\xa7\xcc\xce]", re.DOTALL),
     "shift_jis": re.compile(rb"[\xed\xee].", re.DOTALL),
