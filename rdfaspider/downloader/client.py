@@ -112,6 +112,7 @@ class Client:
         finally:
             if self._transfers.pop(curl, None) is not None:
                 self._multi.remove_handle(curl)  # and what has come of an answer is forgotten
+                self._kept.pop(transfer.place, None)
             if is_special or transfer.needs_connection or len(self._idle) >= _MAX_HANDLES:
                 curl.close()
             else:
@@ -195,7 +196,7 @@ class Client:
             return
         if code:
             self._kept.pop(transfer.place, None)  # it is closed
-        elif self._kept.get(transfer.place) == -1:
+        elif transfer.is_alone:
             self._keep(transfer, curl.getinfo(pycurl.ACTIVESOCKET))
         self._multi.remove_handle(curl)
         is_unsent = transfer.needs_connection and not transfer.sent_at
@@ -209,6 +210,7 @@ class Client:
 
     def _keep(self, transfer: Transfer, kept: int) -> None:
         """Note the socket of a connection; end it if nobody can see what comes on it."""
+        self._kept.pop(transfer.place, None)  # so that the first is the one used longest ago
         self._kept[transfer.place] = kept
         if len(self._kept) > 4 * _MAX_IDLE:
             del self._kept[next(iter(self._kept))]

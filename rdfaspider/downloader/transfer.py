@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import select
 import socket
 from functools import lru_cache
@@ -34,6 +35,7 @@ Place = tuple[str, int, str, int]
 
 
 _BLANK = (b"\r\n", b"\n")
+_STATUS = re.compile(rb"HTTP/([0-9.]+) +([0-9]{3})[0-9]*(?: +([^\r\n]*))?")
 
 # How often a request is sent if its server refuses it by HTTP/2, or a kept connection ends.
 _MAX_SENDINGS = 3
@@ -125,6 +127,11 @@ class Transfer:
             self._curl.pause(pycurl.PAUSE_CONT)
 
     # --- for the client ---
+
+    @property
+    def is_alone(self) -> bool:
+        """Return whether its connection serves one request at a time."""
+        return self.head is not None and self.head.version != "2"
 
     def prepare(self, curl: pycurl.Curl, kept: dict[Place, int]) -> None:
         """Tell libcurl all of the request; `kept` has the sockets of connections by HTTP/1."""
@@ -269,7 +276,7 @@ class Transfer:
                 self._lines.clear()
                 return None
             if head.version != "2":
-                self._kept.setdefault(self.place, -1)
+                self._kept[self.place] = -1
             self.head = head
             self.head_came()
             if head.status == 101:  # what follows is another protocol
@@ -297,12 +304,13 @@ def _entry(name: str, port: int, found: tuple[Address, ...]) -> tuple[str, dict[
 
 def _head_of(lines: list[bytes]) -> Head:
     """Return the head of an answer whose lines libcurl has accepted."""
-    if not lines:
+    first, *rest = lines or (b"",)
+    parts = _STATUS.match(first)
+    if parts is None:  # of two numbers or a tab, libcurl makes something
         raise DownloadFailedError("it does not answer in HTTP")
-    first, *rest = lines
-    version, status, *reason = first.rstrip(b"\r\n").split(b" ", 2)
+    version, status, reason = parts.groups(b"")
     headers = []
     for line in rest:
         name, _, value = line.partition(b":")
         headers.append((name.rstrip(b" \t"), value.strip(b" \t\r\n")))
-    return Head(version[5:].decode(), int(status[:3]), reason[0] if reason else b"", headers)
+    return Head(version.decode(), int(status), reason, headers)

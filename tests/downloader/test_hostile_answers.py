@@ -309,6 +309,38 @@ def test_more_than_an_answer_is_never_the_next_one(
     run(main())
 
 
+def test_a_long_answer_is_not_followed_by_another_either(
+    fetching: Open, tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it comes, more connections are used than are remembered."""
+    monkeypatch.setattr("rdfaspider.downloader.client._MAX_IDLE", 2)
+    may_end = asyncio.Event()
+
+    async def talk(client: Client) -> None:
+        while request := await client.read_request():
+            if b"GET /long" not in request:
+                await client.send(OK + PAGE)
+                continue
+            await client.send(OK + PAGE[:-1])
+            await may_end.wait()
+            await client.send(PAGE[-1:])
+            await client.send(STRAY)
+
+    async def main() -> None:
+        async with (
+            serving(talk, ssl=tls) as long,
+            serving(talk) as others,
+            fetching() as fetch,
+        ):
+            first = asyncio.create_task(outcome(fetch, f"{long.origin}/long"))
+            await asyncio.gather(*(fetch(f"{others.origin}/{number}") for number in range(20)))
+            may_end.set()
+            assert await first == READ
+            assert await outcome(fetch, f"{long.origin}/") == READ
+
+    run(main())
+
+
 @pytest.mark.parametrize("is_tls", [False, True], ids=["plain", "TLS"])
 def test_an_answer_is_of_its_own_request_among_many(
     fetching: Open, tls: ssl.SSLContext, is_tls: bool
