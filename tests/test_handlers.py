@@ -274,6 +274,23 @@ def test_a_spiders_own_requests_are_refused_too(
     assert "127.0.0.1/named" in Server.asked and "127.0.0.2/named" not in Server.asked
 
 
+def test_a_private_host_is_refused_though_there_is_a_proxy(
+    server: ThreadingHTTPServer, scrapy: Scrapy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The handler may not use the proxy."""
+    (tmp_path / "own.py").write_text(HANDLERS)
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    done = scrapy(
+        *("crawl", "rdfa", "-a", f"seeds=http://named.test:{server.server_address[1]}/"),
+        DOWNLOAD_HANDLERS='{"http": "own.Unguarded"}',
+        TWISTED_DNS_RESOLVER="own.Names",
+        RESOLVER_ALLOW_UNGUARDED=1,
+        ROBOTS_OBEY=0,
+    )
+    assert "1 at an address that is not public" in done.stderr
+    assert not Server.asked
+
+
 def example_of(package: str) -> str:
     """Return the example with a package in the documentation, or skip where it is not installed."""
     pytest.importorskip(package, reason=f"no {package}: make test installs it")

@@ -18,7 +18,6 @@ traffic      counts what is sent and received
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from functools import cached_property
 from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -41,6 +40,7 @@ from rdfaspider.compat import (
     private,
     scheduler_of,
 )
+from rdfaspider.downloader.failures import ConnectTimeoutError
 from rdfaspider.downloader.memory import DownloadMemory
 from rdfaspider.downloader.pace import Pace
 from rdfaspider.downloader.traffic import Traffic
@@ -207,7 +207,7 @@ class Downloader(ScrapyDownloader):
             find = private(self.handlers, "_get_handler")
             handler = find and find(scheme)
             download = self.handlers.download_request_async
-            if not getattr(handler, "is_guarded", scheme not in ("http", "https")):
+            if not getattr(handler, "is_guarded", handler is None or scheme == "data"):
                 download = self._download_unguarded
             elif handler is not None and iscoroutinefunction(handler.download_request):
                 download = handler.download_request
@@ -230,9 +230,12 @@ class Downloader(ScrapyDownloader):
         """
         resolver, target = installed_resolver(), host_and_port(request.url)
         resolver.check_target(*target)
-        if meta_of(request).get("proxy") is None:
-            with suppress(CannotResolveHostError, TimeoutError):  # the handler may know more names
-                await resolver.resolve(*target, self._connect_seconds)
+        try:
+            await resolver.resolve(*target, self._connect_seconds)
+        except TimeoutError:
+            raise ConnectTimeoutError(f"No address for {request.url} in time.") from None
+        except CannotResolveHostError:
+            pass  # the handler, or its proxy, may know more names
 
     async def _download_in_queue(self, request: Request) -> Response:
         if self._download_of(request) == self._download_unguarded:
