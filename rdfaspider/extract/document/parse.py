@@ -5,7 +5,7 @@ from __future__ import annotations
 from rdfaspider.extract.document.html import HtmlDocument
 from rdfaspider.extract.document.limits import Limits, without_roots
 from rdfaspider.extract.document.tree import Document
-from rdfaspider.extract.document.xml import XmlDocument
+from rdfaspider.extract.document.xml import XmlDocument, parsed_xml
 from rdfaspider.extract.facts import Facts
 
 
@@ -16,9 +16,11 @@ def parse(
     document: Document | None = None
     if media_type.endswith("xml"):
         try:
-            document = XmlDocument(body, media_type, names, limits, facts.cuts)
+            root = parsed_xml(body)
         except ValueError:  # it is read as HTML
             facts.warnings["DocumentError"] += 1
+        else:
+            document = XmlDocument(root, media_type, names, limits, facts.cuts)
     if document is None:
         body, excess = without_roots(body)
         if excess:

@@ -41,15 +41,14 @@ class XmlDocument(Document):
 
     def __init__(
         self,
-        body: bytes,
+        root: Any,
         media_type: str,
         names: frozenset[str],
         limits: Limits,
         cuts: Counter[str],
     ) -> None:
-        """Parse a page in UTF-8; raise ValueError if it is not well-formed."""
-        self._root = parsed_xml(body)
-        if excess := cut_attributes(self._root, limits.attributes):
+        self._root = root
+        if excess := cut_attributes(root, limits.attributes):
             cuts["attributes"] += excess
         self.host = _host(self._root, media_type)
         self.text = _text
