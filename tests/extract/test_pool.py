@@ -87,6 +87,22 @@ def test_a_worker_finds_what_the_function_finds() -> None:
     asyncio.run(scenario())
 
 
+def test_pages_that_wait_fail_when_a_pool_is_closed() -> None:
+    async def scenario() -> None:
+        async with opened() as pool:
+            waiting = [asyncio.create_task(pool.extract(PAGE * 5_000, URL, "")) for _ in range(99)]
+            alone = asyncio.create_task(pool.extract(b" " * LARGE, URL, "text/html"))
+            await asyncio.sleep(0)  # all are there
+            await pool.close()
+            done = await asyncio.gather(*waiting, alone, return_exceptions=True)
+            assert {each.reason for each in done if isinstance(each, ExtractionFailed)} == {"busy"}
+            assert not pool._idle
+            with pytest.raises(ExtractionFailed, match="busy"):
+                await pool.extract(PAGE, URL, "text/html")
+
+    asyncio.run(scenario())
+
+
 def test_a_page_that_stalls_fails_alone() -> None:
     async def scenario() -> None:
         async with opened(timeout=0.5) as pool:

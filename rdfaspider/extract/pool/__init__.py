@@ -133,6 +133,7 @@ class Pool:
         self._suspects = Suspects()
         self._ending: set[asyncio.Future[None]] = set()
         self._is_in_a_hurry = False
+        self._is_closed = False
         self._trouble = ""
 
     def launch(self) -> None:
@@ -176,6 +177,12 @@ class Pool:
             worker.fail("busy")
 
     async def close(self) -> None:
+        """Fail what is not read yet, and end all workers."""
+        self._is_closed = True
+        self.hurry()
+        while batch := self._next_batch():
+            for job in batch:
+                job.fail("busy")
         if self._look is not None:
             self._look.cancel()
         for task in self._starts:
@@ -192,6 +199,9 @@ class Pool:
     def _put(self, body: bytes, url: str, content_type: str) -> Job:
         """Have a page read together with others, unless it must be read alone."""
         job = Job(body, url, content_type)
+        if self._is_closed:
+            job.fail("busy")
+            return job
         if len(body) >= LARGE or url in self._suspects:
             job.fail("alone")
             return job
@@ -331,6 +341,9 @@ class Pool:
         A worker that fails, or whose caller is cancelled, is ended.
         """
         worker = await (self._start() if is_retry else self._idle_worker())
+        if self._is_closed:
+            await worker.end()
+            raise ExtractionFailed("busy")
         job.answer = asyncio.get_running_loop().create_future()
         self._reading.add(worker)
         reason = "cancelled"
@@ -340,10 +353,11 @@ class Pool:
             reason = answer[0].get("failed", "")
         finally:
             self._reading.discard(worker)
-            if reason:
+            if reason or self._is_closed:
                 await worker.end()
         if not reason:
-            self._idle.append(worker)
+            if not self._is_closed:
+                self._idle.append(worker)
             return answer
         if reason != "crash" or is_retry:
             raise ExtractionFailed(reason)

@@ -187,9 +187,10 @@ class WorkerProcess(asyncio.Protocol):
         self._seconds, self.patience = seconds, patience
         if not self.jobs:
             self._hear()
-            self._stop_timer()
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(min(seconds, patience), self._check)
+            due = self._heard + min(seconds, patience)
+            if self._timer is None or self._timer.when() > due:
+                self._stop_timer()
+                self._timer = asyncio.get_running_loop().call_at(due, self._check)
         self.jobs.extend(jobs)
         self.size += sum(len(job.body) for job in jobs)
 
