@@ -203,6 +203,7 @@ PAGE = b"<title>One</title>" * 100
         ("deflate, br", brotli.compress(zlib.compress(PAGE)), PAGE),
         ("zstd", zstd.compress(PAGE), PAGE),
     ],
+    ids=["gzip", "two members", "no encoding", "none, gzip", "deflate, br", "zstd"],
 )
 def test_an_answer_is_unpacked_as_in_a_crawl(encoding: str, packed: bytes, body: bytes) -> None:
     with talking(HEAD + f"Content-Encoding: {encoding}\r\n\r\n".encode() + packed) as url:
