@@ -2,7 +2,7 @@
 # Runs tests with other versions of Scrapy, each in an environment of its own in .cache/compat:
 #   sh tests/compat.sh all             the newest release of each minor version, all tests of crawls, add-on and scrapyd
 #   sh tests/compat.sh few             the oldest and the newest, a few of these tests
-# All else is as locks/test.txt has it, but for Twisted, which older versions of Scrapy want older.
+# All else is that of the environment of $PYTHON, but for Twisted: older versions of Scrapy want an older one.
 set -eu
 python=${PYTHON:-python3}
 place=$PWD/.cache/compat
@@ -21,17 +21,18 @@ export PYTHONDONTWRITEBYTECODE=1
 # What is wanted of Scrapy, and the tests.
 try() {
   wanted=$1
-  environment=$place/$(echo "$wanted" | tr -dc 'a-z0-9.')
+  environment=$place/$(echo "$wanted" | tr -dc '0-9.' | sed 's,[.]$,,')
   shift
   if [ ! -x "$environment/bin/python" ]; then
     mkdir -p "$place"
-    "$python" -m venv "$environment"
+    "$python" -m venv --without-pip "$environment"
+    "$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+      > "$(echo "$environment"/lib/python3*/site-packages)/others.pth"
   fi
-  sed -nE '/^(scrapy|twisted)==/!s/^([a-zA-Z0-9._-]+==[^ \\]+)( ;[^\\]*)?.*$/\1\2/p' locks/test.txt > "$environment/others.txt"
-  "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --only-binary :all: --upgrade \
-    --constraint requirements.txt --requirement "$environment/others.txt" "$wanted"
+  "$python" -m pip --python "$environment/bin/python" install --quiet --disable-pip-version-check \
+    --only-binary :all: --upgrade --constraint requirements.txt "$wanted"
   echo "Scrapy $("$environment/bin/python" -c 'import scrapy; print(scrapy.__version__)'):"
-  "$environment/bin/python" -m pytest --quiet --numprocesses=auto --durations=0 --durations-min=1000 \
+  "$environment/bin/python" -m pytest --quiet --numprocesses=auto --durations=1 \
     -p no:cacheprovider -m "not campaign" "$@"
 }
 
@@ -42,6 +43,6 @@ case ${1:-all} in
     try 'scrapy>=2.19' $few ;;
   all)
     try 'scrapy==2.13.*' $oldest
-    for minor in 14 15 16 17 18 19; do try "scrapy==2.$minor.*" $crawls; done
-    try 'scrapy>=2.20' $crawls || echo "There is no later one." ;;
+    for minor in 14 15 16 17 18; do try "scrapy==2.$minor.*" $crawls; done
+    try 'scrapy>=2.19' $crawls ;;
 esac
