@@ -7,6 +7,7 @@ import gc
 import logging
 import os
 import resource
+import select
 import signal
 import subprocess
 import sys
@@ -909,6 +910,25 @@ def test_a_large_page_has_no_batch() -> None:
             await pool.close()
 
     asyncio.run(run())
+
+
+def test_a_worker_that_is_ready_before_anybody_asks_is_used_at_once() -> None:
+    async def run(loop_runs_first: bool) -> None:
+        worker = WorkerProcess((options_to_json(OPTIONS), "2048", "4.8"))
+        assert select.select([worker._channel], [], [], 60)[0]
+        connect = asyncio.get_running_loop().create_connection
+
+        async def slowly(*arguments: Any, **named: Any) -> Any:
+            made = await connect(*arguments, **named)
+            await asyncio.sleep(0.1 * loop_runs_first)
+            return made
+
+        asyncio.get_running_loop().create_connection = slowly  # type: ignore[method-assign]
+        await asyncio.wait_for(worker.start(0), 20)
+        await worker.end()
+
+    for loop_runs_first in (False, True):
+        asyncio.run(run(loop_runs_first))
 
 
 def test_in_a_hurry_a_worker_that_stands_still_is_not_waited_for() -> None:

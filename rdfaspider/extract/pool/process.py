@@ -126,8 +126,9 @@ class WorkerProcess(asyncio.Protocol):
         loop = asyncio.get_running_loop()
         ready = Job(b"", "", "")
         try:
-            await loop.create_connection(lambda: self, sock=self._channel)
+            # It may be ready already, so its answer may come before the connection is returned.
             self._expect([ready], _START_SECONDS, _START_SECONDS)
+            await loop.create_connection(lambda: self, sock=self._channel)
             header, _ = await ready.answer
         except BaseException:
             await self.end()
