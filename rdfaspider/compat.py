@@ -3,7 +3,7 @@
 up to 2.13  Deferreds for coroutines: only the add-on's extraction and robots run on it
 up to 2.14  no exceptions for downloads that fail: those of Twisted are raised
 up to 2.16  `verbatim_url` in the meta of a request is not known
-up to 2.17  no signal tells that a robots.txt was parsed
+up to 2.17  no signal tells that a robots.txt was parsed; a crawl cannot be refused by CloseSpider
 up to 2.18  the engine does not give its scheduler; slots have `randomize_delay` for `jitter`
 
 The engine has no public way to say that it is closing, to be woken, or to tell which requests are under way.
@@ -12,6 +12,7 @@ Its private parts are looked for when they are used; a crawl does without one th
 
 from __future__ import annotations
 
+import asyncio
 import linecache
 import logging
 import re
@@ -26,7 +27,7 @@ from urllib.parse import urlsplit
 
 import scrapy
 from scrapy import Request, signals
-from scrapy.exceptions import UsageError
+from scrapy.exceptions import CloseSpider, UsageError
 from scrapy.http.request import NO_CALLBACK
 from scrapy.settings import default_settings
 from scrapy.utils.defer import maybe_deferred_to_future
@@ -147,6 +148,28 @@ def close_spider(crawler: Crawler, reason: str) -> Awaitable[None]:
     return maybe_deferred_to_future(engine.close_spider(crawler.spider, reason))
 
 
+def refuse(crawler: Crawler, reason: str) -> None:
+    """End a crawl before its first request; this is called while the spider is opened.
+
+    Before Scrapy 2.18 a CloseSpider would only be logged then: the crawl ends when it has begun.
+    """
+    if scrapy.version_info >= (2, 18):
+        raise CloseSpider(reason)
+    crawler.engine.pause()
+    task = asyncio.ensure_future(_close_soon(crawler, reason))
+    _ENDING.add(task)
+    task.add_done_callback(_ENDING.discard)
+
+
+_ENDING: set[asyncio.Task[None]] = set()  # the loop itself keeps no task alive
+
+
+async def _close_soon(crawler: Crawler, reason: str) -> None:
+    while not crawler.engine.running:
+        await asyncio.sleep(0.01)
+    await close_spider(crawler, reason)
+
+
 # What a crawl does without a private part of Scrapy.
 _WITHOUT = {
     "_slot": "hosts that are ready wait for its next look, every five seconds",
@@ -260,6 +283,7 @@ __all__ = [
     "hear_robots",
     "is_closing",
     "private",
+    "refuse",
     "scheduler_of",
     "under_way",
     "wake",

@@ -17,6 +17,7 @@ few="tests/test_compat.py tests/test_scraper.py
 oldest="tests/parts/test_addon.py::test_triples_alone
   tests/parts/test_addon.py::test_parts_that_were_not_asked_for"
 export PYTHONDONTWRITEBYTECODE=1
+status=0
 
 # What is wanted of Scrapy, and the tests.
 try() {
@@ -33,7 +34,7 @@ try() {
     --only-binary :all: --upgrade --constraint requirements.txt "$wanted"
   echo "Scrapy $("$environment/bin/python" -c 'import scrapy; print(scrapy.__version__)'):"
   "$environment/bin/python" -m pytest --quiet --numprocesses=auto --durations=1 \
-    -p no:cacheprovider -m "not campaign" "$@"
+    -p no:cacheprovider -m "not campaign" "$@" || status=1
 }
 
 case ${1:-all} in
@@ -46,3 +47,4 @@ case ${1:-all} in
     for minor in 14 15 16 17 18; do try "scrapy==2.$minor.*" $crawls; done
     try 'scrapy>=2.19' $crawls ;;
 esac
+exit $status

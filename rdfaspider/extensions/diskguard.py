@@ -7,10 +7,10 @@ import shutil
 from typing import TYPE_CHECKING, Self
 
 from scrapy import signals
-from scrapy.exceptions import CloseSpider, NotConfigured
+from scrapy.exceptions import NotConfigured
 from scrapy.utils.defer import deferred_from_coro
 
-from rdfaspider.compat import create_looping_call
+from rdfaspider.compat import create_looping_call, refuse
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -42,8 +42,9 @@ class DiskGuard:
     def spider_opened(self) -> None:
         self._task = create_looping_call(self._look)
         if self._is_full():
-            raise CloseSpider("disk_full")
-        self._task.start(_INTERVAL, now=False)
+            refuse(self.crawler, "disk_full")
+        else:
+            self._task.start(_INTERVAL, now=False)
 
     def spider_closed(self) -> None:
         if self._task.running:

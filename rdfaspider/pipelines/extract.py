@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Self
 
-from scrapy.exceptions import CloseSpider, UsageError
+from scrapy.exceptions import UsageError
 
 from rdfaspider import extract as extractor
+from rdfaspider.compat import refuse
 from rdfaspider.extract import Limits, Options
 from rdfaspider.extract.own import check_formats
 from rdfaspider.extract.pool import ExtractionFailed, Pool, WorkersUnavailable
@@ -91,7 +92,8 @@ class ExtractPipeline:
             await self.pool.open()
         except WorkersUnavailable as error:
             logger.error("The crawl stops: %s Mend it and run the same command to resume.", error)
-            raise CloseSpider(error.finish_reason) from error
+            assert self.crawler is not None
+            refuse(self.crawler, error.finish_reason)
 
     async def process_item(self, page: Page) -> Page:
         if not isinstance(page, Page) or not page.is_read:

@@ -89,7 +89,8 @@ class Command(CrawlCommand):
             raise error
         elif not crawl.done():
             complain(self.name, "stopped by force; the same command resumes.")
-        self.exitcode = int(process.bootstrap_failed or not crawl.done() or went_wrong(crawler))
+        failed = error is not None or process.bootstrap_failed or not crawl.done()
+        self.exitcode = int(failed or went_wrong(crawler))
 
 
 def quieten() -> None:
