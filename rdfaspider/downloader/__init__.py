@@ -12,7 +12,6 @@ request      what libcurl is told of a request
 failures     what libcurl says of a download that fails, in the exceptions of Scrapy
 memory       bounds the memory of large downloads
 pace         fewer fetches at a time while the crawl cannot keep up
-traffic      counts what is sent and received
 """
 
 from __future__ import annotations
@@ -36,14 +35,12 @@ from rdfaspider.compat import (
     CannotResolveHostError,
     DownloadCancelledError,
     DownloadTimeoutError,
-    create_looping_call,
     private,
     scheduler_of,
 )
 from rdfaspider.downloader.failures import ConnectTimeoutError
-from rdfaspider.downloader.memory import DownloadMemory
+from rdfaspider.downloader.memory import Crowded, DownloadMemory
 from rdfaspider.downloader.pace import Pace
-from rdfaspider.downloader.traffic import Traffic
 from rdfaspider.fetchmeta import meta_of
 from rdfaspider.resolver import installed_resolver
 from rdfaspider.signals import is_heard
@@ -71,7 +68,7 @@ _NEEDED = (("middleware", "download_async"), ("handlers", "download_request_asyn
 
 
 class Downloader(ScrapyDownloader):
-    """Downloads pages of the frontier at once, and counts what Scrapy's DownloaderStats counts."""
+    """Downloads pages of the frontier at once."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -88,9 +85,6 @@ class Downloader(ScrapyDownloader):
             self.per_slot_settings = {**own, **self.per_slot_settings}
         self._downloads: dict[str, Any] = {}  # by scheme
         self._connect_seconds = settings.getfloat("FETCH_CONNECT_TIMEOUT", 10.0)
-        self._traffic = Traffic()
-        self._reporting: Any = None
-        self._counts = settings.getbool("DOWNLOADER_STATS")
         self._tasks: set[asyncio.Task[Any]] = set()
         self._is_abandoning = False
         # Requests that hold a slot but do not come from the frontier.
@@ -176,17 +170,19 @@ class Downloader(ScrapyDownloader):
         assert task is not None
         self._tasks.add(task)
         try:
-            response = await self._count(self._download_of(request), request)
+            response = await self._download_of(request)(request)
+            self.crawler.stats.inc_value("fetch/bytes", len(response.body))
             self._tell(signals.response_downloaded, request=request, response=response)
             return response
         except asyncio.CancelledError:
             if self._is_abandoning:
                 raise Abandoned from None
             raise
-        except DownloadTimeoutError:
-            if self.memory.has_waited(request):  # not its server was slow
-                raise self.memory.put_off(request) from None
-            raise
+        except (DownloadTimeoutError, Crowded):
+            if not self.memory.has_waited(request):
+                raise
+            self.crawler.stats.inc_value("fetch/crowded")  # not its server was slow
+            raise Crowded(request.url) from None
         except Exception:
             # Immediate failures must not starve everything else in the loop. There is nothing to give up any
             # more.
@@ -243,41 +239,14 @@ class Downloader(ScrapyDownloader):
         queued = private(self, "_enqueue_request")
         if queued is None:
             raise NotSupported(f"{request} cannot wait for its turn")
-        return await self._count(queued, request)
-
-    async def _count(
-        self, download: Callable[[Request], Coroutine[Any, Any, Response]], request: Request
-    ) -> Response:
-        if self._reporting is None:
-            self._reporting = create_looping_call(self._report)
-            self._reporting.start(1.0, now=False)
-        self._traffic.asked(request)
-        try:
-            response = await download(request)
-        except Exception as error:
-            self._traffic.failed(error)
-            raise
-        self._traffic.answered(response)
+        response: Response = await queued(request)
+        self.crawler.stats.inc_value("fetch/bytes", len(response.body))
         return response
 
     def _tell(self, signal: object, **what: Any) -> None:
         """Send one of Scrapy's signals if anybody listens; mostly nobody does."""
         if is_heard(self.signals.sender, signal):
             self.signals.send_catch_log(signal=signal, spider=self.crawler.spider, **what)
-
-    def _report(self) -> None:
-        if self._counts:
-            self._traffic.report(self.crawler.stats)
-        self.crawler.stats.set_value("fetch/bytes", self._traffic.bodies)
-        if crowded := self.memory.crowded:
-            self.crawler.stats.set_value("fetch/crowded", crowded)
-
-    def close(self) -> None:
-        if self._reporting is not None:
-            self._reporting.stop()
-            self._reporting = None
-            self._report()
-        super().close()
 
 
 def _holds_slot(request: Request) -> bool:

@@ -22,6 +22,9 @@ class Crowded(IgnoreRequest):
 
     postpones = True
 
+    def __init__(self, url: str) -> None:
+        super().__init__(f"{url} waits until other large pages are parsed.")
+
 
 class DownloadMemory:
     """Lets large downloads go on while they and the pages not parsed yet fit into a budget.
@@ -35,7 +38,6 @@ class DownloadMemory:
     def __init__(self, budget: int, unread: Callable[[], int]) -> None:
         """`unread()` returns the bytes of pages that were downloaded and not parsed yet."""
         self.budget = budget
-        self.crowded = 0  # downloads that were postponed
         self._unread = unread
         self._held: dict[Request, int] = {}
         self._total = 0
@@ -57,11 +59,7 @@ class DownloadMemory:
                 while not self._may_go_on(request):
                     await asyncio.sleep(_PAUSE)
         except TimeoutError:
-            raise self.put_off(request) from None
-
-    def put_off(self, request: Request) -> Crowded:
-        self.crowded += 1
-        return Crowded(f"{request.url} waits until other large pages are parsed.")
+            raise Crowded(request.url) from None
 
     def has_waited(self, request: Request) -> bool:
         return request in self._waited

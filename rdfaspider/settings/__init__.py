@@ -86,8 +86,7 @@ DOWNLOADER_MIDDLEWARES_BASE = {
     "rdfaspider.middlewares.contenttype.ContentTypeMiddleware": 860,
     "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
     # Each of these costs time per page. The frontier retries and redirects pages, our middlewares obey
-    # robots.txt and set headers, our downloader counts. The add-on switches on what a spider's own requests
-    # need.
+    # robots.txt and set headers. The add-on switches on what a spider's own requests need.
     "scrapy.downloadermiddlewares.defaultheaders.DefaultHeadersMiddleware": None,
     "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
@@ -95,7 +94,6 @@ DOWNLOADER_MIDDLEWARES_BASE = {
     "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,
     "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": None,
     "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": None,
-    "scrapy.downloadermiddlewares.stats.DownloaderStats": None,
 }
 
 # The spider checks status and depth itself.

@@ -12,7 +12,6 @@ from scrapy.utils.test import get_crawler
 
 from rdfaspider import settings as defaults
 from rdfaspider.downloader import Abandoned, Downloader
-from rdfaspider.downloader.traffic import Traffic
 from rdfaspider.extract import Options
 from rdfaspider.extract.pool import Pool
 from rdfaspider.pipelines.extract import ExtractPipeline
@@ -139,8 +138,7 @@ def test_a_download_that_is_given_up_says_so_and_one_that_has_failed_says_why(
         downloader: Any = Downloader.__new__(Downloader)
         downloader.signals = SimpleNamespace(sender=downloader)
         downloader._downloads, downloader._tasks = {"http": download}, set()
-        downloader._traffic, downloader._is_abandoning = Traffic(), False
-        downloader._reporting = SimpleNamespace()
+        downloader._is_abandoning = False
         task = asyncio.ensure_future(downloader._download_now(Request("http://a.test/")))
         await asyncio.sleep(0)
         downloader.abandon()

@@ -80,9 +80,10 @@ def test_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def work() -> None:
         memory = DownloadMemory(BUDGET, lambda: 2 * BUDGET)
+        page = request("a")
         with pytest.raises(Crowded):
-            await memory.hold(request("a"), 10)
-        assert memory.crowded == 1
+            await memory.hold(page, 10)
+        assert memory.has_waited(page)
 
     asyncio.run(work())
 
