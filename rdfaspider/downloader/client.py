@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import resource
-import socket
 import ssl
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pycurl  # type: ignore[import-untyped]
@@ -14,7 +12,7 @@ import pycurl  # type: ignore[import-untyped]
 from rdfaspider.compat import DownloadFailedError
 
 if TYPE_CHECKING:
-    from rdfaspider.downloader.transfer import Place, Transfer
+    from rdfaspider.downloader.transfer import Transfer
 
 # Idle connections that are kept. A polite crawl comes back to a host after a second or more, so this is
 # enough for hundreds of pages per second. They take at most a quarter of the files that may be open.
@@ -95,7 +93,6 @@ class Client:
         self._transfers: dict[pycurl.Curl, Transfer] = {}
         self._idle: list[pycurl.Curl] = []
         self._watched: dict[int, int] = {}
-        self._kept: dict[Place, int] = {}  # socket of a connection by its ends, -1 if unknown
         self._timer: asyncio.Handle | None = None
         self._is_closed = False
 
@@ -106,23 +103,19 @@ class Client:
         is_special = bool(transfer.wanted.options)
         curl = self._idle.pop() if self._idle and not is_special else self._new_handle()
         try:
-            transfer.prepare(curl, self._kept)
-            self._begin(curl, transfer)
+            transfer.prepare(curl)
+            self._multi.add_handle(curl)
+            self._transfers[curl] = transfer
             await transfer.finished()
         finally:
             if self._transfers.pop(curl, None) is not None:
                 self._multi.remove_handle(curl)  # and what has come of an answer is forgotten
-                self._kept.pop(transfer.place, None)
-            if is_special or transfer.needs_connection or len(self._idle) >= _MAX_HANDLES:
+            if is_special or len(self._idle) >= _MAX_HANDLES:
                 curl.close()
             else:
                 for option in _CALLBACKS:  # which hold the answer
                     curl.unsetopt(option)
                 self._idle.append(curl)
-
-    def _begin(self, curl: pycurl.Curl, transfer: Transfer) -> None:
-        self._multi.add_handle(curl)
-        self._transfers[curl] = transfer
 
     def close(self) -> None:
         """Close all connections."""
@@ -192,31 +185,6 @@ class Client:
 
     def _finish(self, curl: pycurl.Curl, code: int, words: str) -> None:
         transfer = self._transfers.pop(curl, None)
-        if transfer is None:
-            return
-        if code:
-            self._kept.pop(transfer.place, None)  # it is closed
-        elif transfer.is_alone:
-            self._keep(transfer, curl.getinfo(pycurl.ACTIVESOCKET))
-        self._multi.remove_handle(curl)
-        is_unsent = transfer.needs_connection and not transfer.sent_at
-        is_broken = code == pycurl.E_HTTP2 and transfer.sent_at and transfer.may_send()
-        if is_broken or (is_unsent and code == pycurl.E_ABORTED_BY_CALLBACK):
-            transfer.needs_connection, transfer.sent_at = True, 0.0
-            curl.setopt(pycurl.FRESH_CONNECT, 1)
-            self._begin(curl, transfer)
-        else:
+        if transfer is not None:
+            self._multi.remove_handle(curl)
             transfer.finish(code, words)
-
-    def _keep(self, transfer: Transfer, kept: int) -> None:
-        """Note the socket of a connection; end it if nobody can see what comes on it."""
-        self._kept.pop(transfer.place, None)  # so that the first is the one used longest ago
-        self._kept[transfer.place] = kept
-        if len(self._kept) > 4 * _MAX_IDLE:
-            del self._kept[next(iter(self._kept))]
-        if kept >= 0 and transfer.wanted.url.startswith("https:"):
-            # Bytes that follow may have been read already, and then poll does not show them.
-            used = socket.socket(fileno=kept)
-            with suppress(OSError):
-                used.shutdown(socket.SHUT_RDWR)
-            used.detach()  # libcurl closes it

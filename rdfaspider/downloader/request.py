@@ -103,6 +103,9 @@ def wanted(request: Request) -> Wanted:
         options += ((pycurl.POSTFIELDS, body), (pycurl.CUSTOMREQUEST, method))
     elif method != "GET":
         options.append((pycurl.CUSTOMREQUEST, method))
+    if method not in ("GET", "HEAD"):
+        # libcurl sends a request once more if a kept connection ends without an answer.
+        options.append((pycurl.FRESH_CONNECT, 1))
     for name in _ADDED:
         if not dict.__contains__(given, name):
             lines.append(name + b":")  # so that it is not sent

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import select
 import socket
 from functools import lru_cache
 from ipaddress import ip_address
@@ -18,7 +17,6 @@ from rdfaspider.compat import (
     DownloadTimeoutError,
 )
 from rdfaspider.downloader.failures import (
-    HUNG_UP,
     ConnectTimeoutError,
     FirstByteTimeoutError,
     failure_of,
@@ -30,15 +28,8 @@ if TYPE_CHECKING:
     from rdfaspider.resolver.addresses import Address
 
 
-# The two ends of a connection: address and port of this machine, and of the other.
-Place = tuple[str, int, str, int]
-
-
 _BLANK = (b"\r\n", b"\n")
 _STATUS = re.compile(rb"HTTP/([0-9.]+) +([0-9]{3})[0-9]*(?: +([^\r\n]*))?")
-
-# How often a request is sent if its server refuses it by HTTP/2, or a kept connection ends.
-_MAX_SENDINGS = 3
 
 
 class Enough(Exception):
@@ -67,8 +58,7 @@ class Transfer:
 
     libcurl calls from inside of its own functions, where most of them may not be called again; what is raised
     there is kept, and ends the transfer.
-    Invariant: a socket is opened to addresses that the guard admitted for this request, and to no other. The
-    request is sent once over a new connection by HTTP/1.1.
+    Invariant: a socket is opened to addresses that the guard admitted for this request, and to no other.
     """
 
     def __init__(self, wanted: Wanted, timeouts: Timeouts) -> None:
@@ -78,15 +68,10 @@ class Transfer:
         self.body: list[bytes] = []
         self.size = 0
         self.sent_at = 0.0  # a time of the loop
-        self.place: Place = ("", 0, "", 0)
-        self.needs_connection = False  # a new one, as that which was kept cannot be used
         # For each server its entry in libcurl's cache, which a plus lets expire, and its addresses by text.
         self._found: list[tuple[str, dict[str, Address]]] = []
         self._timeouts = timeouts
         self._lines: list[bytes] = []
-        self._sendings = 0
-        self._is_new = False  # the connection
-        self._kept: dict[Place, int] = {}
         self._error: Exception | None = None
         self._curl: pycurl.Curl = None
         self._loop = asyncio.get_running_loop()
@@ -128,15 +113,9 @@ class Transfer:
 
     # --- for the client ---
 
-    @property
-    def is_alone(self) -> bool:
-        """Return whether its connection serves one request at a time."""
-        return self.head is not None and self.head.version != "2"
-
-    def prepare(self, curl: pycurl.Curl, kept: dict[Place, int]) -> None:
-        """Tell libcurl all of the request; `kept` has the sockets of connections by HTTP/1."""
+    def prepare(self, curl: pycurl.Curl) -> None:
+        """Tell libcurl all of the request."""
         self._curl = curl
-        self._kept = kept
         setopt = curl.setopt
         setopt(pycurl.URL, self.wanted.url.encode())
         setopt(pycurl.HTTPHEADER, self.wanted.lines)
@@ -147,18 +126,6 @@ class Transfer:
         setopt(pycurl.OPENSOCKETFUNCTION, self._open)
         for option, value in self.wanted.options:
             setopt(option, value)
-
-    def may_send(self) -> bool:
-        """Return whether the request was not sent yet, or may be sent again.
-
-        A server may refuse it by HTTP/2, as it does with those that come while it closes a connection.
-        libcurl sends it again then, and if a kept connection ends without an answer: many servers end it just
-        after an answer.
-        """
-        if not self._sendings:
-            return True
-        is_safe = pycurl.CUSTOMREQUEST not in dict(self.wanted.options)  # GET or HEAD
-        return is_safe and not self._lines and self._sendings < _MAX_SENDINGS
 
     async def finished(self) -> None:
         """Wait until the answer is complete; raise what has prevented that."""
@@ -205,14 +172,12 @@ class Transfer:
 
     def _open(self, purpose: int, address: Any) -> Any:
         family, kind, protocol, place = address
+        self.sent_at = 0.0  # if it was sent, then over a kept connection that has ended
         try:
-            if not self.may_send():
-                raise DownloadFailedError(HUNG_UP)
             if self._admitted(place[0]) is None:
                 raise DownloadFailedError(f"{place[0]} is no address of {self.wanted.url}.")
             opened = socket.socket(family, kind, protocol)
             self._loop.call_soon(opened.close)  # pycurl takes a copy
-            self._is_new = True
             return opened
         except OSError as error:
             self._error = DownloadConnectionRefusedError(str(error))
@@ -232,36 +197,11 @@ class Transfer:
         return None
 
     def _send(self, address: str, own_address: str, port: int, own_port: int) -> Any:
-        """Let the request be sent over a connection, if it may be."""
-        self.place = own_address, own_port, address, port
-        if not self.may_send():
-            self._error = DownloadFailedError(HUNG_UP)
-            return pycurl.PREREQFUNC_ABORT
-        if not self._is_usable():
-            self.needs_connection = True
-            self.sent_at = 0.0
-            return pycurl.PREREQFUNC_ABORT
+        """Note that the request is sent over a connection."""
         self._error = None  # of an address that was tried before
         self.sent_at = self._loop.time()
-        self._sendings += 1
         self.address = self._admitted(address) or ip_address(address)
         return pycurl.PREREQFUNC_OK
-
-    def _is_usable(self) -> bool:
-        """Return whether nothing has come on a connection, and it has not ended, since it was kept.
-
-        libcurl looks only once in a second.
-        """
-        if self._is_new:
-            self._kept.pop(self.place, None)
-        kept = self._kept.get(self.place)
-        if kept is None:
-            return True
-        if kept < 0:  # its last answer is complete, and not looked at yet
-            return False
-        poll = select.poll()
-        poll.register(kept, select.POLLIN)
-        return not poll.poll(0)
 
     def _take_line(self, line: bytes) -> int | None:
         """Take a line of a head; which lines are one, libcurl decides."""
@@ -275,8 +215,6 @@ class Transfer:
             if head.status < 200 and head.status != 101:
                 self._lines.clear()
                 return None
-            if head.version != "2":
-                self._kept[self.place] = -1
             self.head = head
             self.head_came()
             if head.status == 101:  # what follows is another protocol

