@@ -225,7 +225,7 @@ def test_a_request_is_sent_again_a_few_times_if_that_does_no_harm(
     async def main() -> None:
         async with refusing(refusal, 99) as server, fetching() as fetch:
             await fetch(f"{server.origin}/")
-            with pytest.raises(DownloadFailedError, match="hangs up|tried 5 times"):
+            with pytest.raises(DownloadFailedError, match=r"hangs up|tried 5 times"):
                 await fetch(f"{server.origin}/", seconds=5, method=method)
             if refusal == "hung up":
                 assert len(server.requests) == 2, "the server may have done it"
