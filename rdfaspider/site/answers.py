@@ -11,7 +11,7 @@ from typing import NamedTuple
 from rdfaspider.site import robots
 from rdfaspider.site.draws import draw, whole
 from rdfaspider.site.pages import Location
-from rdfaspider.site.pages.markup import render
+from rdfaspider.site.pages.scripts import JAVASCRIPT, SHARED, render, resource
 from rdfaspider.site.parameters import COPIES
 from rdfaspider.site.sitemaps import feed, sitemap
 from rdfaspider.site.web import Web, with_word
@@ -121,8 +121,22 @@ def _special(web: Web, place: Location, at: float) -> SiteAnswer:
     atom = feed(web, place, at)
     if atom is not None:
         return SiteAnswer(200, atom, "application/atom+xml")
+    if web.parameters.scripted and (found := _resource(web, place, at)):
+        return SiteAnswer(200, found[0].encode(), found[1])
     trap = web.traps.page(place)
     return SiteAnswer(200, render(trap), HTML) if trap else SiteAnswer(404, b"Not found\n")
+
+
+def _resource(web: Web, place: Location, at: float) -> tuple[str, str] | None:
+    """Return what pages with scripts ask for, as text and media type."""
+    if place.path in SHARED and not place.query:
+        return SHARED[place.path], JAVASCRIPT
+    try:
+        index = web.tree.index(place.path)
+    except ValueError:
+        return None
+    page = web.show(place, index, "", web.history.revision(place.host, index, at))
+    return resource(page, place.query)
 
 
 @lru_cache

@@ -33,7 +33,11 @@ class Reachable:
 
 
 class Oracle:
-    """Knows a web's URLs, links and triples. It ignores temporary faults (429, 503)."""
+    """Knows a web's URLs, links and triples. It ignores temporary faults (429, 503).
+
+    Pages are as their server sends them or, if `rendered`, as a browser has made them when their scripts add
+    nothing more and no one has pressed a button. A page whose script never ends is as it was sent.
+    """
 
     def __init__(self, web: Web) -> None:
         self.web = web
@@ -72,9 +76,15 @@ class Oracle:
             return self.web.history.back(place.host, index)
         return self.web.history.left(place.host, index)
 
-    def counts(self) -> tuple[int, int]:
+    def counts(self, *, rendered: bool = False) -> tuple[int, int]:
         """Count the pages of all hosts that exist, and their triples. It looks at every page."""
         pages = triples = 0
+        if self.web.parameters.scripted:
+            for host in range(self.web.parameters.hosts):
+                for url in self.urls(host):
+                    pages += 1
+                    triples += len(self.triples(url, rendered=rendered))
+            return pages, triples
         for host in range(self.web.parameters.hosts):
             for index in range(self.web.tree.count):
                 fate = self.web.fate(host, index)
@@ -93,12 +103,18 @@ class Oracle:
             return None
         return fate, place.origin + self.web.path(self.web.original(place.host, index))
 
-    def links(self, url: str) -> list[str]:
+    def links(self, url: str, *, rendered: bool = False) -> list[str]:
         """Return the absolute URLs that a page links to, each once, in document order."""
         page = self.page(url)
         if page is None:
             return []
-        return [page.origin + link if link[0] == "/" else link for link in page.links]
+        links = page.links + (page.script.links if rendered and page.script else [])
+        return [page.origin + link if link[0] == "/" else link for link in links]
+
+    def script(self, url: str) -> str:
+        """Return the kind of the script of a page, "" if it has none."""
+        page = self.page(url)
+        return page.script.kind if page and page.script else ""
 
     def redirect(self, url: str, at: float = 0.0) -> str | None:
         """Return the absolute URL that a URL redirects to at a time, None if it does not."""
@@ -118,6 +134,7 @@ class Oracle:
         obey_robots: bool = True,
         accept: Callable[[str], bool] | None = None,
         max_links: int = 100,
+        rendered: bool = False,
     ) -> Reachable:
         """Crawl breadth first, `depth` links deep, following the first `max_links` of each page.
 
@@ -141,7 +158,7 @@ class Oracle:
             elif self.exists(url):
                 reach.pages[url] = level
                 if level < depth:
-                    links = filter(accept, self.links(url)[:max_links])
+                    links = filter(accept, self.links(url, rendered=rendered)[:max_links])
                     waiting.extend((link, level + 1) for link in links)
         return reach
 
@@ -152,15 +169,24 @@ class Oracle:
             return True
 
     def triples(
-        self, url: str, formats: Collection[str] = FORMATS, at: float = 0.0
+        self,
+        url: str,
+        formats: Collection[str] = FORMATS,
+        at: float = 0.0,
+        *,
+        rendered: bool = False,
     ) -> frozenset[Quad]:
         """Return the triples of a page at a time, in a graph named by its URL, of the formats asked for."""
         page = self.page(url, at)
-        if page is None or page.format not in formats:
+        if page is None:
             return frozenset()
+        said = [*page.things] if page.format in formats else []
+        script = page.script
+        if rendered and script and script.format in formats and script.kind != "consent":
+            said += script.things
         graph = NamedNode(url)
         quads = []
-        for thing in page.things:
+        for thing in said:
             subject = NamedNode(thing.subject)
             quads.append(Quad(subject, _TYPE, NamedNode(full(thing.type)), graph))
             quads += (

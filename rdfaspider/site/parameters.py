@@ -22,6 +22,13 @@ FATES = ("missing", "broken", "dropped", "redirected", "looping", "duplicated", 
 COPIES = ("duplicated", "similar")
 SEEN = ("", *COPIES)
 
+# What the scripts of pages do (pages/scripts.py): they add data or links, they add nothing to what the server
+# sends, or they are hard on browsers.
+ADDING = ("injected", "manager", "router", "late", "external")
+IDLE = ("hydrated", "tracker", "ornament")
+HOSTILE = ("endless", "greedy", "framed", "consent")
+SCRIPTS = (*ADDING, *IDLE, *HOSTILE)
+
 # The most of anything on one page.
 _MOST = 10_000
 
@@ -57,6 +64,11 @@ class Parameters:
         ("en", "de", "fr"), f"of the pages, among {' '.join(LANGUAGES)}"
     )
     sentences: int = knob(3, "sentences of plain text on each page")
+
+    scripted: float = knob(0.0, "share of sections whose pages have scripts", share=True)
+    scripts: tuple[str, ...] = knob(
+        ("injected", "manager", "router", "late"), f"of these sections, among {' '.join(SCRIPTS)}"
+    )
 
     changing: float = knob(0.0, "share of pages whose triples change", share=True)
     period: float = knob(60.0, "seconds between two changes of such a page")
@@ -134,10 +146,11 @@ class Parameters:
             raise ValueError("period, slot and life must be longer than 0 seconds")
         if not self.speed or self.spread > 10:
             raise ValueError("speed must be more than 0, and spread at most 10")
-        unknown = set(self.languages) - set(LANGUAGES)
-        if unknown or not self.languages:
-            got = ", ".join(sorted(unknown)) or "none"
-            raise ValueError(f"languages must be among {', '.join(LANGUAGES)}; got {got}")
+        for name, known in (("languages", LANGUAGES), ("scripts", SCRIPTS)):
+            given = set(getattr(self, name))
+            if not given or not given.issubset(known):
+                got = ", ".join(sorted(given.difference(known))) or "none"
+                raise ValueError(f"{name} must be among {', '.join(known)}; got {got}")
         if not re.fullmatch(r"[a-z0-9.\-]{1,200}", self.domain):
             raise ValueError(f"domain must be a host name in lower case, not {self.domain!r}")
         if not re.fullmatch(r"[A-Za-z_\-]*", self.agent):

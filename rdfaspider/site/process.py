@@ -56,7 +56,8 @@ def main() -> None:
 
 
 async def _serve(task: dict[str, Any]) -> None:
-    knobs = task["web"] | {"languages": tuple(task["web"]["languages"])}
+    # JSON has no tuples.
+    knobs = task["web"] | {name: tuple(task["web"][name]) for name in ("languages", "scripts")}
     ended = asyncio.Event()
     asyncio.get_running_loop().add_reader(sys.stdin, ended.set)
     with ExitStack() as stack:

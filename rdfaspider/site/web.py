@@ -12,6 +12,7 @@ from rdfaspider.site.draws import draw, stream, whole
 from rdfaspider.site.history import History
 from rdfaspider.site.pages import GeneratedPage, Location
 from rdfaspider.site.pages.facts import HOME, KINDS, things
+from rdfaspider.site.pages.scripts import scripted
 from rdfaspider.site.pages.words import sentence, title
 from rdfaspider.site.parameters import FATES, FORMATS, SEEN, Parameters
 from rdfaspider.site.traps import SiteTraps
@@ -21,8 +22,9 @@ _URL = re.compile(
     r"http://([a-z0-9.\-]{1,255}|\[[0-9a-f:.]{1,45}\])(:[0-9]{1,5})?(/[^?#]*)(\?[^#]*)?"
 )
 _SESSION = re.compile(r"\?sid=([0-9a-f]{8})")
-# What is added to the path of a page that has moved.
+# What is added to the path of a page that has moved, and of the frame of a page.
 _MOVED = "?moved"
+_FRAME = "?frame"
 
 
 class Web:
@@ -166,8 +168,15 @@ class Web:
         return with_word(page, index) if fate == "similar" else page
 
     def find(self, place: Location) -> tuple[int, str]:
-        """Return number and session id of the page at a place, ValueError if there is none."""
+        """Return number and session id of the page at a place, ValueError if there is none.
+
+        The document in the frame of a page has a session of its own, "frame".
+        """
         session = ""
+        if place.query == _FRAME:
+            index = self.tree.index(place.path)
+            if self.script(place.host, index) == "framed":
+                return index, "frame"
         if place.query == _MOVED and self.parameters.moving:
             index = self.tree.index(place.path)
             if not self.fate(place.host, index):
@@ -196,7 +205,25 @@ class Web:
         name = said[0].facts[0].value if said and said[0].facts else title(language, numbers)
         text = [sentence(language, numbers) for _ in range(parameters.sentences)]
         feed = "/feed.xml" if parameters.feeds else ""
-        return GeneratedPage(origin, path, language, name, format_, links, said, text, feed)
+        if session == "frame":
+            format_ = "jsonld" if format_ else ""
+            return GeneratedPage(origin, path, language, name, format_, [], said, [])
+        page = GeneratedPage(origin, path, language, name, format_, links, said, text, feed)
+        script = self.script(host, index)
+        return scripted(page, script, self._manager(place)) if script else page
+
+    def script(self, host: int, index: int) -> str:
+        """Return the kind of the scripts of a page, one for its section; "" for none, as roots have."""
+        parameters, section = self.parameters, self.tree.section(index)
+        key = (parameters.seed, "scripted", host, section)
+        if not parameters.scripted or section < 0 or draw(*key) >= parameters.scripted:
+            return ""
+        return parameters.scripts[whole(*key, "kind") % len(parameters.scripts)]
+
+    def _manager(self, place: Location) -> str:
+        """Return the URL of the tag manager of a host: on the first host, and for that one on the second."""
+        host = 0 if place.host else 1 % self.parameters.hosts
+        return f"{self.origin(host, place.port)}/manager.js"
 
     def _language(self, host: int, section: int) -> str:
         """Choose the language of a section; roots are in the first one."""

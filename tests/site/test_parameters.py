@@ -30,6 +30,8 @@ def test_shares_are_between_0_and_1(name: str, value: float) -> None:
         ({"slot": 0.0}, "longer than 0 seconds"),
         ({"languages": ()}, "languages must be among"),
         ({"languages": ("en", "xx")}, "got xx"),
+        ({"scripts": ()}, "scripts must be among injected, manager"),
+        ({"scripts": ("router", "xx")}, "got xx"),
         ({"domain": "Site.Test/"}, "domain must be a host name"),
         ({"agent": "two\nlines"}, "agent must be one word"),
         ({"rdfa": 0.9, "jsonld": 0.2}, "rdfa, jsonld, microdata must not exceed 1 together"),

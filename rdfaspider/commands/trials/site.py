@@ -41,6 +41,9 @@ class Command(CheckedCommand):
             help="do not serve, but print what a crawl from the first root must find",
         )
         group.add_argument("--depth", type=int, help="links the oracle follows (default levels)")
+        group.add_argument(
+            "--rendered", action="store_true", help="the oracle sees pages as a browser does"
+        )
         add_options(parser)
 
     def check_usage(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -115,17 +118,18 @@ def _print_oracle(web: Web, opts: argparse.Namespace) -> None:
     oracle = Oracle(web)
     seed = web.url(0, 0) if opts.proxy else f"http://127.0.0.1:{opts.port}/"
     depth = web.parameters.levels if opts.depth is None else opts.depth
-    reach = oracle.reachable([seed], depth, agent=web.parameters.agent or "*")
+    agent, rendered = web.parameters.agent or "*", opts.rendered
+    reach = oracle.reachable([seed], depth, agent=agent, rendered=rendered)
     if opts.oracle == "urls":
         for url in reach.pages:
             print(url)
     elif opts.oracle == "triples":
         for url in reach.pages:
             sys.stdout.flush()
-            quads = sorted(oracle.triples(url), key=str)
+            quads = sorted(oracle.triples(url, rendered=rendered), key=str)
             serialize(quads, sys.stdout.buffer, RdfFormat.N_QUADS)
     else:
-        pages, triples = oracle.counts()
-        found = sum(len(oracle.triples(url)) for url in reach.pages)
+        pages, triples = oracle.counts(rendered=rendered)
+        found = sum(len(oracle.triples(url, rendered=rendered)) for url in reach.pages)
         print(f"exist: {pages} pages, {triples} triples")
         print(f"within {depth} links of {seed}: {len(reach.pages)} pages, {found} triples")

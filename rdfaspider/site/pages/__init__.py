@@ -3,6 +3,7 @@
 words    names, titles and sentences in six languages
 facts    what a page says, as facts that become triples
 markup   a page as HTML with RDFa, JSON-LD or Microdata
+scripts  pages whose data and links are made by scripts
 """
 
 from __future__ import annotations
@@ -24,6 +25,17 @@ class Location(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Script:
+    """The script of a page: its kind (parameters.SCRIPTS), and what it adds to the page in a browser."""
+
+    kind: str
+    format: str
+    things: list[Thing]
+    links: list[str]
+    manager: str  # URL of the tag manager's script
+
+
+@dataclass(frozen=True, slots=True)
 class GeneratedPage:
     """Everything that markup shows. `links` are as written: paths inside, URLs across hosts."""
 
@@ -36,3 +48,4 @@ class GeneratedPage:
     things: list[Thing]
     sentences: list[str]
     feed: str = ""
+    script: Script | None = None

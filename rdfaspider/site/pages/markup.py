@@ -24,24 +24,31 @@ _FEED = '<link rel="alternate" type="application/atom+xml" href="{}">\n'
 
 
 def render(page: GeneratedPage) -> bytes:
-    """Return the HTML document of a page."""
-    name = _escape(page.title)
+    """Return the HTML document of a page without scripts."""
+    jsonld = jsonld_block(page.format, page.things, page.language)
+    return document(page, jsonld, f"<main>\n{content(page)}</main>\n")
+
+
+def document(page: GeneratedPage, head: str, body: str) -> bytes:
+    """Return an HTML document with the title of a page."""
+    feed = _FEED.format(page.feed) if page.feed else ""
+    return (
+        f'<!DOCTYPE html>\n<html lang="{page.language}">\n<head>\n<meta charset="utf-8">\n'
+        f"<title>{_escape(page.title)}</title>\n{head}{feed}</head>\n<body>\n{body}</body>\n</html>\n"
+    ).encode()
+
+
+def content(page: GeneratedPage) -> str:
+    """Return what a page shows: title, sentences, links and things."""
     parts = chain(
-        (
-            f'<!DOCTYPE html>\n<html lang="{page.language}">\n<head>\n<meta charset="utf-8">\n'
-            f"<title>{name}</title>\n",
-            _jsonld(page) if page.format == "jsonld" else "",
-            _FEED.format(page.feed) if page.feed else "",
-            f"</head>\n<body>\n<main>\n<h1>{name}</h1>\n",
-        ),
+        (f"<h1>{_escape(page.title)}</h1>\n",),
         (f"<p>{_escape(sentence)}</p>\n" for sentence in page.sentences),
         ("<ul>\n",),
         map(_link, page.links),
         ("</ul>\n",),
         (_thing(thing, page) for thing in page.things),
-        ("</main>\n</body>\n</html>\n",),
     )
-    return "".join(parts).encode()
+    return "".join(parts)
 
 
 @lru_cache(maxsize=65536)
@@ -107,19 +114,30 @@ def _row(format_: str, predicate: str, shape: Shape) -> str:
     return f"<dt>{term}</dt>{template.format(name=predicate, full_name=full_name)}\n"
 
 
-def _jsonld(page: GeneratedPage) -> str:
+def jsonld_block(format_: str, things: list[Thing], language: str) -> str:
+    """Return the script element with the JSON-LD of a page, "" if that is not its format."""
+    if format_ != "jsonld":
+        return ""
+    return f'<script type="application/ld+json">{jsonld(things, language)}</script>\n'
+
+
+def jsonld(things: list[Thing], language: str) -> str:
+    """Return things as JSON-LD that may stand inside a script element."""
     graph = [
         {
             "@id": thing.subject,
             "@type": thing.type,
-            **{fact.predicate: _json(fact, page.language) for fact in thing.facts},
+            **{fact.predicate: _json(fact, language) for fact in thing.facts},
         }
-        for thing in page.things
+        for thing in things
     ]
+    return f'{{"@context": {_CONTEXT}, "@graph": {embedded(graph)}}}'
+
+
+def embedded(value: object) -> str:
+    """Return a value as JSON, or JavaScript, that may stand inside a script element."""
     # The only way out of a script element is a tag, so no tag may begin inside.
-    text = _encode(graph).replace("<", "\\u003c")
-    head = '<script type="application/ld+json">'
-    return f'{head}{{"@context": {_CONTEXT}, "@graph": {text}}}</script>\n'
+    return _encode(value).replace("<", "\\u003c")
 
 
 def _json(fact: Fact, language: str) -> object:
