@@ -13,6 +13,13 @@ import os
 import sys
 from pathlib import Path
 
+
+class ChildrenUnavailable(OSError):
+    """No child process can be started; the message says why. Then the crawl ends for `finish_reason`."""
+
+    finish_reason = ""
+
+
 _STDIN = 0
 # The folder that holds the package, or the egg, which Python imports from like a folder.
 _ROOT = str(Path(__file__).parents[1])

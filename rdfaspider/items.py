@@ -59,6 +59,8 @@ LINKS = ("links", "relations", "texts")
 STATEMENTS = ("nquads", "predicates", "longest")
 # What is recorded of a page for the link graph, whatever its directives.
 BESIDE = ("nofollow", "canonical", "media")
+# What a rendered document is, whatever its page was.
+RENDERED_TYPE = "text/html; charset=utf-8"
 # Kinds of media.
 MEDIA = ("image", "audio", "video", "other")
 
@@ -91,6 +93,7 @@ class Page(Content):
     encoding: str = ""
     robots_header: list[str] = field(default_factory=list)
     body: bytes = b""
+    rendered: bytes = b""  # the document as scripts left it, if that is read
     status: int = 0  # of the answer, 0 if unknown
     fetched: float = 0.0  # seconds since the epoch, 0 if unknown
     modified: int = 0  # by its server, as `fetched`
@@ -189,6 +192,13 @@ class Page(Content):
     def text_language(self) -> str:
         """The language of the text as the page declares it, else as it was detected; "" if unknown."""
         return self.language or (self.analysis[0] if self.analysis else "")
+
+    @property
+    def html(self) -> tuple[bytes, str]:
+        """What is read of the page, and its type: the rendered document, else the body."""
+        if self.rendered:
+            return self.rendered, RENDERED_TYPE
+        return self.body, self.content_type
 
     @property
     def is_read(self) -> bool:

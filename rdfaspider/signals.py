@@ -22,6 +22,10 @@ store_closing = object()
 # Sent some seconds after a crawl is told to stop; what is not done then waits for the next run.
 time_is_over = object()
 
+# Sent when pages are going to be rendered; who fetches for their scripts hands to `give` what opens that for
+# a page, as a context.
+subresources_wanted = object()
+
 # Sent when something that is no page was fetched while the crawl keeps an archive, with its `exchange`; who
 # keeps it answers when it is safe.
 exchanged = object()

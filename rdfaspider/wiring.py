@@ -95,6 +95,9 @@ _WITHOUT_EFFECT = {
     "SCHEDULER_PRIORITY_QUEUE": "FRONTIER_ORDER says which pages come first",
 }
 
+# Fetches for the scripts of pages that are rendered.
+_RENDERING = {"rdfaspider.middlewares.subresources.SubresourcesMiddleware": 95}
+
 # Components that would be imported only to say that they are switched off, by their switches.
 _SWITCHES = {
     "EXTENSIONS_BASE": {
@@ -148,6 +151,8 @@ class Wiring:
         else:
             _warn_of_statuses(settings)
         _take_out_what_is_off(settings)
+        if settings["RENDER"] != "never":
+            settings["DOWNLOADER_MIDDLEWARES_BASE"].update(_RENDERING, "project")
         if getattr(self.spider, "allowed_domains", None):
             logger.warning(
                 "allowed_domains has no effect: -a scope=host|domain|all and URLS_ACCEPT, for example"

@@ -304,8 +304,11 @@ def imported(path: Path) -> Iterator[str]:
 ELSEWHERE = {"_typeshed", "compression"}
 
 
-# What the extras `analysis`, `rdflib`, `reference` and `shacl` install.
-OPTIONAL = {"numpy", "pyarrow", "pycld2", "py3langid", "rdflib", "pyshacl", "pyRdfa", "html5lib"}
+# What the extras `analysis`, `rdflib`, `reference`, `shacl` and `render` install.
+OPTIONAL = {
+    *("numpy", "pyarrow", "pycld2", "py3langid", "rdflib", "pyshacl", "pyRdfa", "html5lib"),
+    "playwright",
+}
 # Where the name of a package is not that of its module.
 MODULES = {"pyrdfa3": "pyRdfa"}
 # The only places that import it at once; the others do when they use it.
@@ -314,6 +317,7 @@ ANALYSING = (
     "frontier/views/graph",
     "report/links.py",
     "adapters/rdflib.py",
+    "rendering/worker.py",
     "simulator/freshness/",
 )
 
@@ -328,7 +332,8 @@ def test_what_is_imported_is_required() -> None:
 def test_what_is_optional_is_an_extra_and_imported_late() -> None:
     project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))
     extras = project["project"]["optional-dependencies"]
-    lines = [*extras["analysis"], *extras["rdflib"], *extras["shacl"], *extras["reference"]]
+    kinds = ("analysis", "rdflib", "shacl", "reference", "render")
+    lines = [line for kind in kinds for line in extras[kind]]
     names = [name for line in lines if (name := Requirement(line).name) != "rdfaspider"]
     assert {MODULES.get(name, name) for name in names} == OPTIONAL
     for path in PACKAGE.rglob("*.py"):

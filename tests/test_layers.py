@@ -24,7 +24,7 @@ LAYERS = (
     ("simulator", "service"),
     ("frontier", "site", "adapters", "search"),
     ("focus",),
-    ("extract", "stores", "archive", "linkgraph", "robots", "seedlist"),
+    ("extract", "stores", "archive", "linkgraph", "robots", "rendering", "seedlist"),
     ("pages",),
     (
         "urls",

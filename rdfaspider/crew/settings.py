@@ -59,6 +59,7 @@ def prepare(settings: BaseSettings) -> None:
     settings.set(CREW, _of_workers(settings, size), "cmdline")
     settings.set("SCHEDULER", "rdfaspider.crew.scheduler.CrewScheduler", "cmdline")
     settings.set("EXTRACT_PROCESSES", 0, "cmdline")
+    settings.set("RENDER", "never", "cmdline")
 
 
 def _refuse_what_cannot_be(settings: BaseSettings) -> None:
@@ -87,6 +88,8 @@ def _of_workers(settings: BaseSettings, size: int) -> dict[str, Any]:
     shared["EXTENSIONS"] = {**shared.get("EXTENSIONS", {}), **dict.fromkeys(_OFF_EXTENSIONS)}
     if not is_asked(settings, "EXTRACT_PROCESSES"):
         shared["EXTRACT_PROCESSES"] = max(1, len(os.sched_getaffinity(0)) // size)
+    if not is_asked(settings, "RENDER_PROCESSES"):
+        shared["RENDER_PROCESSES"] = max(1, settings.getint("RENDER_PROCESSES") // size)
     shared["FETCH_MEMORY_MB"] = max(1, settings.getint("FETCH_MEMORY_MB") // size)
     if not is_asked(settings, "LOG_LEVEL"):
         shared["LOG_LEVEL"] = "WARNING"  # leaves out the start and end of each

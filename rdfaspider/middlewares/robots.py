@@ -115,12 +115,23 @@ class RobotsMiddleware:
     async def _check_own(self, request: Request) -> None:
         """Raise Denied if the spider's own request is forbidden; it has no turn to wait for."""
         url = normalise(request.url)
-        service = service_of(url)
-        while (record := self._records.known(service)) is None or record.expires <= clock.now():
-            await self._ask(service, request)
+        while (record := self.known(url)) is None:
+            await self._ask(service_of(url), request)
         if not record.rules.allows(url):
             self._count("denied")
             raise Denied("robots" if record.reached else "unreachable")
+
+    def known(self, url: str) -> RobotsRecord | None:
+        """Return what is known of the robots.txt for a normalised URL, None if it must be fetched."""
+        record = self._records.known(service_of(url))
+        return None if record is None or record.expires <= clock.now() else record
+
+    async def ask(self, url: str) -> None:
+        """Fetch the robots.txt for a URL that is no page, in a turn that the caller has.
+
+        If it has moved, it is not known yet: that takes another turn.
+        """
+        await self._ask(service_of(url), Request(url))
 
     async def _ask(self, service: str, request: Request) -> None:
         """Fetch the robots.txt of a service, or wait for the request that does."""

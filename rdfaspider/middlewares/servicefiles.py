@@ -86,7 +86,10 @@ class ServiceFiles:
         if urls.host(url) == urls.host(f"{service}/"):
             return await self._download(url)
         frontier = frontier_of(self._crawler)
-        host, address = meta_of(request).get("host"), await self._address_of(urls.host(url))
+        host, address = (
+            meta_of(request).get("host"),
+            await address_of(self._crawler, urls.host(url)),
+        )
         while wait := frontier.borrow(host, url, address, now := clock.now()):
             if host is not None:
                 frontier.slow_down(host, now, Demand(pause=wait))
@@ -99,19 +102,19 @@ class ServiceFiles:
         finally:
             frontier.repay(url, clock.now())
 
-    async def _address_of(self, name: str) -> str:
-        """Return the address of a host, "" if it has none or nobody answers."""
-        found: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-
-        def place(_: int, address: str) -> None:
-            if not found.done():
-                found.set_result(address)
-
-        send = self._crawler.signals.send_catch_log
-        heard = send(hosts_unplaced, hosts=[(-1, name)], place=place)
-        return await found if heard else ""
-
     async def _download(self, url: str) -> Response:
         meta = {"robots": True, "dont_redirect": True, "dont_retry": True, "verbatim_url": True}
         request = VerbatimRequest(url, callback=NO_CALLBACK, meta=meta | self._meta, priority=1000)
         return await self._crawler.engine.download_async(request)
+
+
+async def address_of(crawler: Crawler, name: str) -> str:
+    """Return the address of a host, "" if it has none or nobody answers."""
+    found: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    def place(_: int, address: str) -> None:
+        if not found.done():
+            found.set_result(address)
+
+    heard = crawler.signals.send_catch_log(hosts_unplaced, hosts=[(-1, name)], place=place)
+    return await found if heard else ""

@@ -5,7 +5,8 @@ became of it: a page, a redirect, something that is not a page, a failure, a ref
 that were read (`is_read`) are changed on the way; all others, and items of the user's, pass through.
 
     100  ExtractPipeline   parses the body once, in a process of the pool, and gives the page its links and
-         extract.py        its statements as N-Quads (`page.nquads`); obeys noindex and nofollow
+         extract.py        its statements as N-Quads (`page.nquads`); obeys noindex and nofollow. With RENDER,
+         rendering.py      a browser runs the scripts of the page first
     200  TopicsPipeline    gives the page its topics, if there is a topics file
          topics.py
     500  FilterPipeline    drops statements that match a rule of FILTER_DROP, have invalid IRIs, or are too

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy.exceptions import UsageError
 
 from rdfaspider import extract as extractor
+from rdfaspider.children import ChildrenUnavailable
 from rdfaspider.compat import refuse
 from rdfaspider.extract import Limits, Options
 from rdfaspider.extract.own import check_formats
-from rdfaspider.extract.pool import ExtractionFailed, Pool, WorkersUnavailable
+from rdfaspider.extract.pool import ExtractionFailed, Pool
 from rdfaspider.frontier.orders import order_class
 from rdfaspider.items import BESIDE, LINKS, STATEMENTS, Page
 from rdfaspider.pages.language import check_detector
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from rdfaspider.extract import Extraction, Facts
     from rdfaspider.extract.rdfa.vocabulary import Vocabularies
+    from rdfaspider.pipelines.rendering import Renderer
 
 logger = logging.getLogger(__name__)
 
@@ -61,6 +63,7 @@ class ExtractPipeline:
         self.pool = pool
         self.refused = frozenset(refused)
         self.crawler: Crawler | None = None
+        self.renderer: Renderer | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -79,18 +82,23 @@ class ExtractPipeline:
             crawler.signals.connect(pool.hurry, time_is_over)
         pipeline = cls(crawler.stats, options, pool, settings.getlist("EXTRACT_REFUSE"))
         pipeline.crawler = crawler
+        if settings["RENDER"] != "never":
+            from rdfaspider.pipelines.rendering import Renderer
+
+            pipeline.renderer = Renderer.from_crawler(crawler)
+            crawler.signals.connect(pipeline.renderer.hurry, time_is_over)
         return pipeline
 
     async def open_spider(self) -> None:
-        if self.pool is None:
-            return
+        parts = [each for each in (self.pool, self.renderer) if each is not None]
         # Scrapy's own downloader has no pace.
         pace: Any = getattr(self.crawler.engine.downloader, "pace", None) if self.crawler else None
-        if pace is not None:
-            pace.is_behind = self.pool.is_behind
+        if pace is not None and parts:
+            pace.is_behind = lambda: any(part.is_behind() for part in parts)
         try:
-            await self.pool.open()
-        except WorkersUnavailable as error:
+            for part in parts:
+                await part.open()
+        except ChildrenUnavailable as error:
             logger.error("The crawl stops: %s Mend it and run the same command to resume.", error)
             assert self.crawler is not None
             refuse(self.crawler, error.finish_reason)
@@ -99,7 +107,10 @@ class ExtractPipeline:
         if not isinstance(page, Page) or not page.is_read:
             return page  # an item of the user's, or not a page
         try:
-            self.fill(page, await self._extract(page))
+            extraction = await self._extract(page)
+            if self.renderer is not None:
+                extraction = await self.renderer.improve(page, extraction, self._extract)
+            self.fill(page, extraction)
         except ExtractionFailed as failure:
             fail(page, failure)
         return page
@@ -145,16 +156,18 @@ class ExtractPipeline:
             self._compare(page.url, *facts.reference)
 
     async def _extract(self, page: Page) -> Extraction:
+        body, content_type = page.html
         if self.pool is None:
-            extraction = extractor.extract(page.body, page.url, page.content_type, self.options)
+            extraction = extractor.extract(body, page.url, content_type, self.options)
             if extraction.facts.is_out_of_memory:
                 raise ExtractionFailed("memory")
             return extraction
-        return await self.pool.extract(page.body, page.url, page.content_type)
+        return await self.pool.extract(body, page.url, content_type)
 
     async def close_spider(self) -> None:
-        if self.pool is not None:
-            await self.pool.close()
+        for part in (self.renderer, self.pool):
+            if part is not None:
+                await part.close()
 
     def _compare(self, url: str, ours: int, theirs: int) -> None:
         self.stats.inc_value(f"extract/reference/{'differs' if ours or theirs else 'same'}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING, Any, Self
 
@@ -31,7 +32,7 @@ from rdfaspider.scheduler.control.steering import Steering
 from rdfaspider.scheduler.intake import Intake
 from rdfaspider.scheduler.lanes import FLOW, Lanes
 from rdfaspider.scheduler.memory import Memory
-from rdfaspider.scheduler.options import frontier_options, lanes_of
+from rdfaspider.scheduler.options import frontier_options, lanes_of, politeness_of
 from rdfaspider.scheduler.own import OwnRequests, callback_of
 from rdfaspider.scheduler.placing import Placing
 from rdfaspider.service.notes import SETTINGS as RELOADABLE
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from rdfaspider.frontier import Frontier, Taken
+    from rdfaspider.frontier.politeness import Politeness
     from rdfaspider.scheduler.answers.advice import Advice
     from rdfaspider.scheduler.placing import Place
     from rdfaspider.service.notes import SharedNotes
@@ -323,6 +325,16 @@ class Scheduler(BaseScheduler):
             self.frontier.close()
 
     # --- requests ---
+
+    @cached_property
+    def politeness(self) -> Politeness:
+        """The rules of the crawl, without what was told it for single hosts."""
+        return politeness_of(self.crawler.settings)
+
+    def host_of(self, number: int) -> int | None:
+        """Return the host of a URL that is under way by the number of its grant, None if there is none."""
+        taken = self._taken.get(number)
+        return None if taken is None else taken.host
 
     @property
     def is_told_to_stop(self) -> bool:

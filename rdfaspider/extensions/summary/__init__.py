@@ -96,6 +96,7 @@ class Summary:
             *self._labels("denied"),
             *self._visited_again(),
             *self._copies(),
+            *self._rendered(),
             *self._topics(),
             *self._stored(),
             *self._left_out(),
@@ -133,6 +134,20 @@ class Summary:
         are = "is a copy of another" if copies == 1 else "are copies of others"
         command = self.command_line.of_store("pages", "--copies") or "scrapy pages --copies"
         return [f"  {plural(copies, 'page')} {are}: {command}"]
+
+    def _rendered(self) -> list[str]:
+        failed = sum(
+            count
+            for name, count in self.stats.get_stats().items()
+            if name.startswith("render/failed/")
+        )
+        pages = self._stat("render/pages")
+        if not pages + failed:
+            return []
+        gained = plural(self._stat("render/gained/quads"), "triple")
+        links = plural(self._stat("render/gained/links"), "link")
+        left = f"; {plural(failed, 'page')} could not be" if failed else ""
+        return [f"  {plural(pages, 'page')} rendered: {gained} and {links} more{left}"]
 
     def _topics(self) -> list[str]:
         topics = topics_of(self.stats.get_stats())

@@ -24,6 +24,7 @@ FAILURES = {
     "extract_error": "stopped, as no extraction worker could be started,",
     "frontier_error": "stopped by its frontier",
     "no_answer": "gave up, as no server answered,",
+    "render_error": "stopped, as no browser could be started,",
     "store_error": "stopped by its store",
     "worker_error": "stopped, as its workers kept ending,",
 }

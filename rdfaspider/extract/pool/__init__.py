@@ -37,6 +37,7 @@ from dataclasses import asdict, replace
 from itertools import count
 from typing import TYPE_CHECKING
 
+from rdfaspider.children import ChildrenUnavailable
 from rdfaspider.extract import Extraction
 from rdfaspider.extract.pool.process import ExtractionFailed, Job, WorkerKilled, WorkerProcess
 from rdfaspider.extract.pool.suspects import Suspects
@@ -84,10 +85,9 @@ _MUCH = 8 << 20
 _ENOUGH = 4 << 20
 
 
-class WorkersUnavailable(OSError):
+class WorkersUnavailable(ChildrenUnavailable):
     """No worker can be started; the message says why."""
 
-    # The reason for which the crawl then ends.
     finish_reason = "extract_error"
 
 
