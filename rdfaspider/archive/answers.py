@@ -11,6 +11,7 @@ from rdfaspider.archive.index.index import index_of
 from rdfaspider.archive.warc.members import HEAD
 from rdfaspider.archive.warc.reader import OPEN, open_file, seconds_of, source_of
 from rdfaspider.archive.warc.stream import read_records
+from rdfaspider.items import RENDERED_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Set
@@ -50,6 +51,12 @@ class Answer(NamedTuple):
     body: bytes
     source: Source | None = None
     tdm: tuple[str, str] = ("", "")  # tdm-reservation and tdm-policy
+    rendered: bytes = b""  # the document that a crawl read instead of the body
+
+    @property
+    def html(self) -> tuple[bytes, str]:
+        """What is read of the page, and its type."""
+        return (self.rendered, RENDERED_TYPE) if self.rendered else (self.body, self.content_type)
 
 
 class Wanted(NamedTuple):
@@ -91,6 +98,7 @@ class Answers:
         # A body may be packed, so more of it than is wanted may have to be read; headers come on top.
         most = 2 * self.wanted.most + (1 << 18)
         outcome: str | None = None
+        rendered = b""
         first = _record_at(path, 0, most) if offset and path else None
         is_ours = first is not None and _is_ours(first)
         self._remembers = path is not None and not index_of(path.parent).is_dir()
@@ -101,11 +109,17 @@ class Answers:
             if kind == "warcinfo":
                 is_ours = _is_ours(record)
             elif kind == "metadata" and is_ours:
-                outcome = _outcome(record)
+                outcome, rendered = _outcome(record), b""
+            elif kind == "conversion" and is_ours:
+                rendered = record.block[: self.wanted.most]
             elif kind in ("response", "revisit"):
                 is_page = not is_ours or _is_page(outcome)
                 outcome = None
-                yield found.offset, self._answer(found, path, is_page)
+                answer = self._answer(found, path, is_page)
+                if answer is not None and rendered:
+                    answer = answer._replace(rendered=rendered)
+                rendered = b""
+                yield found.offset, answer
                 continue
             yield found.offset, None
 

@@ -14,7 +14,14 @@ from rdfaspider.archive.index.index import Journal, captures_in
 from rdfaspider.archive.warc.file import WarcFile, mend
 from rdfaspider.archive.warc.members import pack
 from rdfaspider.archive.warc.reader import path_of, read, source_of
-from rdfaspider.archive.warc.records import Original, date_of, digest, records_of, warcinfo
+from rdfaspider.archive.warc.records import (
+    Original,
+    date_of,
+    digest,
+    records_of,
+    set_length,
+    warcinfo,
+)
 from rdfaspider.items import Source
 
 if TYPE_CHECKING:
@@ -29,10 +36,15 @@ _KNOWN = 100_000
 
 
 class Entry(NamedTuple):
-    """An exchange to be kept, and what is known of it besides."""
+    """An exchange to be kept, what is known of it besides, and the document that scripts made of it."""
 
     exchange: Exchange
     notes: tuple[tuple[str, str], ...] = ()
+    rendered: bytes = b""
+
+    @property
+    def size(self) -> int:
+        return len(self.exchange.body) + len(self.rendered)
 
 
 class Packed(NamedTuple):
@@ -102,15 +114,21 @@ class Archive:
 
         They may refer to those of an entry that was packed before, and must be written after these.
         """
-        exchange, notes = entry
+        exchange, notes, rendered = entry
         # The record of a 304 has no digest either: it has no body.
         payload = b"" if exchange.is_not_modified else digest(exchange.body)
-        if self._in_doubt and (source := self._resumed(exchange, payload.decode())):
+        # What scripts make of the same body may be another document.
+        is_known = self._in_doubt and not rendered
+        if is_known and (source := self._resumed(exchange, payload.decode())):
             self.counters["resumed"] += 1
             return source
         original = self._original(exchange, payload)
-        identity, records = records_of(exchange, payload, original, notes, request=self._requests)
-        members = [*map(pack, records)]
+        identity, records = records_of(
+            exchange, payload, original, notes, request=self._requests, rendered=rendered
+        )
+        members = [*map(pack, records[:-1])]
+        last = set_length(records[-1], len(members[-1])) if rendered else records[-1]
+        members.append(pack(last))
         capture = _capture(exchange, payload, original, len(members[-1]))
         return Packed(b"".join(members), len(members), capture, identity, int(exchange.began))
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from rdfaspider.archive.index.captures import REVISIT, digits
 from rdfaspider.archive.index.index import look_up
 from rdfaspider.archive.warc.reader import read
+from rdfaspider.archive.warc.records import CONVERSION_LENGTH
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,6 +36,21 @@ def answer(archive: Path, capture: Capture) -> tuple[bytes, bytes]:
     head = record.block.partition(b"\r\n\r\n")[0]
     body = original_of(archive, record).payload if record.kind == "revisit" else record.payload
     return head, unpacked_body(head, body)
+
+
+def rendered_of(archive: Path, capture: Capture, record: Record) -> bytes:
+    """Return the document that a crawl read instead of what was answered, b"" if it read that.
+
+    Raise ValueError if it is not where the record says.
+    """
+    if not (length := int(record.text(CONVERSION_LENGTH.lower()) or 0)):
+        return b""
+    place = capture._replace(offset=capture.offset - length, length=length)
+    conversion = read(archive, place)
+    refers_to = conversion.text(b"warc-refers-to")
+    if conversion.kind != "conversion" or refers_to != record.text(b"warc-record-id"):
+        raise ValueError(f"The rendered document of {capture.url} is not before its answer.")
+    return conversion.block
 
 
 def original_of(archive: Path, revisit: Record) -> Record:

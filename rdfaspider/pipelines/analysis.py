@@ -185,22 +185,24 @@ class TextReading:
         self.bookmark.remove()
 
     def _begin(self, answer: Answer) -> Task | None:
-        digest = sha1(answer.body, usedforsecurity=False).digest()[:KEY]
-        if not answer.body or digest in self._digests or digest in self.table:
+        body, _ = answer.html
+        digest = sha1(body, usedforsecurity=False).digest()[:KEY]
+        if not body or digest in self._digests or digest in self.table:
             self.tally["known"] += 1
             return None
         self._digests.add(digest)
-        self._bytes += len(answer.body)
+        self._bytes += len(body)
         return asyncio.create_task(self._analyse(answer, digest))
 
     async def _analyse(self, answer: Answer, digest: bytes) -> Analysed | None:
+        body, content_type = answer.html
         try:
-            found = await self.pool.extract(answer.body, answer.url, answer.content_type)
+            found = await self.pool.extract(body, answer.url, content_type)
         except ExtractionFailed as failure:
             self.tally[f"failed/{failure.reason}"] += 1
             return None
         finally:
-            self._bytes -= len(answer.body)
+            self._bytes -= len(body)
         facts = found.facts
         text = TextFacts(facts.detected, facts.certainty, facts.words)
         return Analysed(digest, text, bytes.fromhex(facts.sketch), int(answer.fetched))

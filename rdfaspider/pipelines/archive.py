@@ -99,7 +99,7 @@ class ArchivePipeline:
         exchange, page.exchange = page.exchange, None
         if page.outcome != "postponed":  # else it will be fetched again
             notes = ("depth", str(page.depth)), ("outcome", f"{page.outcome}/{page.reason}")
-            page.source = await self.keep(exchange, notes, page.noarchive)
+            page.source = await self.keep(exchange, notes, page.noarchive, page.rendered)
         return page
 
     async def keep_besides(self, exchange: Exchange) -> None:
@@ -114,23 +114,25 @@ class ArchivePipeline:
         exchange: Exchange,
         notes: tuple[tuple[str, str], ...] = (),
         noarchive: bool = False,
+        rendered: bytes = b"",
     ) -> Source | None:
         """Write an exchange down, unless its server asks not to; return where, when it is safe."""
         if noarchive or self._forbids(exchange):
             self.crawler.stats.inc_value("archive/left_out/noarchive")
             return None
         done: asyncio.Future[Source] = asyncio.get_running_loop().create_future()
-        if len(exchange.body) < _LARGE:
-            self._gather(Entry(exchange, notes), done)
+        entry = Entry(exchange, notes, rendered)
+        if entry.size < _LARGE:
+            self._gather(entry, done)
         else:
-            self._waiting.append((Entry(exchange, notes), done))
+            self._waiting.append((entry, done))
             self._write()
         return await done
 
     def _gather(self, entry: Entry, done: asyncio.Future[Source]) -> None:
         """Have a small page packed with those that come after it."""
         self._gathered.append((entry, done))
-        self._gathered_bytes += len(entry.exchange.body)
+        self._gathered_bytes += entry.size
         if len(self._gathered) >= _GROUP or self._gathered_bytes >= _GROUP_BYTES:
             self._pack()
         elif len(self._gathered) == 1:

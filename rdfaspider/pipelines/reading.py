@@ -73,7 +73,7 @@ class Reading:
             for page in pages:
                 await self.extract.process_item(page)
         else:
-            requests = [(page.body, page.url, page.content_type) for page in pages]
+            requests = [((html := page.html)[0], page.url, html[1]) for page in pages]
             found = await self.pool.extract_all(requests)
             for page, extraction in zip(pages, found, strict=True):
                 if isinstance(extraction, ExtractionFailed):
@@ -105,6 +105,7 @@ def page_of(answer: Answer) -> Page:
         robots_header=answer.robots,
         tdm_header=answer.tdm,
         body=answer.body,
+        rendered=answer.rendered,
         status=answer.status,
         fetched=answer.fetched,
         source=answer.source,

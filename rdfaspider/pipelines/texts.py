@@ -9,6 +9,7 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING
 
 from rdfaspider.archive.answers import Answers, Skipped, Wanted
+from rdfaspider.archive.content import rendered_of
 from rdfaspider.archive.index.captures import REVISIT
 from rdfaspider.archive.index.index import captures_in, index_of
 from rdfaspider.archive.index.keys import key_of
@@ -83,6 +84,7 @@ def _pages(
                 if not is_known(to_iri(normalise(url))):
                     record = read(archive, capture)
                     answer = answers.read_answer(record, path_of(archive, capture.filename))
+                    answer = answer._replace(rendered=rendered_of(archive, capture, record))
                     yield page_of(answer), last[url] is capture and capture.mime in _HTML
 
 

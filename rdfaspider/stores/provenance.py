@@ -7,6 +7,7 @@ and writing the same fetch twice changes nothing:
         prov:generated <page graph> ; prov:used <urn:sha256:DIGEST OF THE BODY> ;
         prov:endedAtTime "…" ; http:statusCodeValue 200 ; dcterms:extent 2 (quads) ;
         prov:wasAssociatedWith <urn:rdfaspider:VERSION> ; dcterms:isPartOf <the crawl's graph> ;
+        <urn:rdfaspider:rendered> true (if its scripts had run: docs/rendering.md) ;
         dc:subject "food/baking" (each topic of the page, where there is a topics file) ;
         dcterms:license <…> ; dcterms:accessRights "noai" (each signal that the page gave) ;
         tdm:reservation 1 ; tdm:policy <…> .
@@ -51,6 +52,7 @@ _XSD = "http://www.w3.org/2001/XMLSchema#"
 _STATUS = NamedNode("http://www.w3.org/2011/http#statusCodeValue")
 _TYPE = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 _INTEGER = NamedNode(_XSD + "integer")
+_RENDERED = NamedNode("urn:rdfaspider:rendered")
 _TDM = "http://www.w3.org/ns/tdmrep#"
 _ARCHIVE = "urn:rdfaspider:archive:"
 _DERIVED = PROV + "wasDerivedFrom"
@@ -81,6 +83,8 @@ def provenance(page: Page, graph: str, crawl: str, now: float) -> list[Quad]:
     ]
     if page.status:
         facts.append((_STATUS, _integer(page.status)))
+    if page.rendered:
+        facts.append((_RENDERED, Literal("true", datatype=NamedNode(_XSD + "boolean"))))
     facts += [(_SUBJECT, Literal(name)) for name in page.topics]
     facts += _rights(page)
     quads = [Quad(fetch, predicate, value, context) for predicate, value in facts]

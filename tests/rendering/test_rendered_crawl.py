@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from pyoxigraph import Literal
+from warcio.archiveiterator import ArchiveIterator
 
-from tests.conftest import Crawl, Crawler
+from tests.conftest import Crawl, Crawler, Scrapy
 from tests.rendering.conftest import Forbidden, Serve
 
 RENDERED = {"RENDER": "always", "RENDER_PROCESSES": 1, "EXTRACT_PROCESSES": 0}
@@ -125,3 +127,31 @@ def test_no_address_is_reached_that_the_guard_refuses(
     found = crawl(f"{site.url}/", **RENDERED)
     assert names(found) == {"end"}, found.output
     assert not forbidden.touched()
+
+
+def test_the_archive_has_both_and_a_replay_needs_no_browser(
+    serve: Serve, crawl: Crawler, scrapy: Scrapy, tmp_path: Path
+) -> None:
+    site = serve()
+    site.pages["/"] = f"<title>raw</title><body><script>{injected('inline')}</script>"
+    found = crawl(f"{site.url}/", ARCHIVE=1, STORE_PROVENANCE=1, **RENDERED)
+    assert names(found) == {"inline"}
+    is_rendered = "<urn:rdfaspider:rendered>"
+    assert sum(is_rendered in str(quad.predicate) for quad in found.quads) == 1
+    (path,) = (tmp_path / "crawl" / "archive").glob("*.warc.gz")
+    with path.open("rb") as file:
+        records = {
+            each.rec_type: (each.rec_headers, each.content_stream().read())
+            for each in ArchiveIterator(file)
+            if each.rec_headers.get_header("WARC-Target-URI") == f"{site.url}/"
+        }
+    conversion, document = records["conversion"]
+    response, body = records["response"]
+    assert conversion.get_header("WARC-Refers-To") == response.get_header("WARC-Record-ID")
+    assert body.decode() == site.pages["/"]
+    assert document.startswith(b"<html>") and b'type="application/ld+json"' in document
+    quads = scrapy("archive", f"{site.url}/", "--quads", JOBDIR="crawl").stdout
+    assert '"inline"' in quads
+    assert scrapy("archive", "--check", JOBDIR="crawl").returncode == 0
+    done = scrapy("replay", JOBDIR="crawl", STORE_PROVENANCE=1)
+    assert "1 page read again, 1 triple; 0 graphs are new or changed" in done.stdout, done.stderr

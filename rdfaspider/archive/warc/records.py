@@ -11,6 +11,7 @@ from random import Random
 from time import gmtime, strftime
 from typing import TYPE_CHECKING, NamedTuple
 
+from rdfaspider.items import RENDERED_TYPE
 from rdfaspider.secrets import is_secret
 
 if TYPE_CHECKING:
@@ -33,6 +34,11 @@ _REQUEST = (
     + b"WARC-Target-URI: %b\r\n%bWARC-Concurrent-To: %b\r\n"
     + _END % b"application/http; msgtype=request"
 )
+_CONVERSION = (
+    _BEGIN % b"conversion"
+    + b"WARC-Target-URI: %b\r\nWARC-Refers-To: %b\r\n"
+    + _END % RENDERED_TYPE.encode()
+)
 _ANSWER = (
     _BEGIN % b"%b" + b"WARC-Target-URI: %b\r\n%b" + _END % b"application/http; msgtype=response"
 )
@@ -50,6 +56,8 @@ _FRAMING = {
     b"transfer-encoding": b"X-Crawl-Transfer-Encoding",
     b"content-length": b"X-Crawl-Content-Length",
 }
+# How many bytes of the file a conversion has, in the record after it.
+CONVERSION_LENGTH = b"X-Crawl-Conversion-Length"
 # Would let whoever reads the archive in where the crawl was let in.
 _SECRET = frozenset((b"authorization", b"cookie", b"proxy-authorization"))
 
@@ -102,6 +110,7 @@ def records_of(
     notes: Iterable[tuple[str, str]],
     *,
     request: bool,
+    rendered: bytes = b"",
 ) -> tuple[str, list[bytes]]:
     """Return the records of an exchange, and the name of the last.
 
@@ -110,8 +119,9 @@ def records_of(
     payload   the digest of the body
     original  the capture that has the same body, which is then left out
     notes     what is known besides, for the metadata record
+    rendered  the document that scripts made of the body, for a record just before the last
     """
-    (identity, first, second), date = _identities(), date_of(int(exchange.began))
+    (identity, first, second, third), date = _identities(), date_of(int(exchange.began))
     target = exchange.url.encode("utf-8", "surrogatepass")
     address = b"WARC-IP-Address: %b\r\n" % exchange.address.encode() if exchange.address else b""
     if exchange.version == "2":
@@ -122,12 +132,25 @@ def records_of(
         block = _request(exchange)
         records.append(_REQUEST % (second, date, target, address, identity, *_sized(block)))
     fields = address + _about_payload(exchange, payload, original)
+    if rendered:
+        records.append(_CONVERSION % (third, date, target, identity, *_sized(rendered)))
+        fields += _with_length(0)
     block = _response(exchange)
     if original is None:
         block += exchange.body
     kind = b"revisit" if original or exchange.is_not_modified else b"response"
     records.append(_ANSWER % (kind, identity, date, target, fields, *_sized(block)))
     return identity[1:-1].decode(), records
+
+
+def _with_length(length: int) -> bytes:
+    """Return the field of a response that says how long the member before it is, its conversion."""
+    return b"%b: %010d\r\n" % (CONVERSION_LENGTH, length)
+
+
+def set_length(record: bytes, length: int) -> bytes:
+    """Return a response that knows the length of its conversion."""
+    return record.replace(_with_length(0), _with_length(length), 1)
 
 
 def _about_payload(exchange: Exchange, payload: bytes, original: Original | None) -> bytes:
@@ -145,8 +168,8 @@ def _sized(block: bytes) -> tuple[int, bytes]:
     return len(block), block
 
 
-def _identities() -> tuple[bytes, bytes, bytes]:
-    """Return the names of three records, which are random UUIDs but for their last digits."""
+def _identities() -> tuple[bytes, bytes, bytes, bytes]:
+    """Return the names of four records, which are random UUIDs but for their last digits."""
     digits = b"%032x" % _random.getrandbits(128)
     begin = b"<urn:uuid:%b-%b-4%b-a%b-%b" % (
         digits[:8],
@@ -155,7 +178,7 @@ def _identities() -> tuple[bytes, bytes, bytes]:
         digits[17:20],
         digits[20:31],
     )
-    return begin + b"0>", begin + b"1>", begin + b"2>"
+    return begin + b"0>", begin + b"1>", begin + b"2>", begin + b"3>"
 
 
 def _fields(fields: Iterable[tuple[str, str]]) -> bytes:

@@ -127,12 +127,14 @@ def _answer(archive: Path, capture: Capture, settings: BaseSettings) -> Answer:
     from collections import Counter
 
     from rdfaspider.archive.answers import Answers, Skipped
+    from rdfaspider.archive.content import rendered_of
     from rdfaspider.archive.warc.reader import path_of, read
 
     record = read(archive, capture)
     answers = Answers(wanted_of(settings), Counter())
     try:
-        return answers.read_answer(record, path_of(archive, capture.filename))
+        answer = answers.read_answer(record, path_of(archive, capture.filename))
+        return answer._replace(rendered=rendered_of(archive, capture, record))
     except Skipped as skipped:
         why = {
             "status": f"was answered with the status {capture.status}",
