@@ -313,7 +313,8 @@ def busy() -> Iterator[str]:
 def test_robots_and_delays_are_kept(busy: str, plain: Plain) -> None:
     urls = [f"{busy}/{name}" for name in ("a", "secret1.html", "b", "secret.html?x", "c")]
     got, log = plain(*urls, ADDONS=ADDON, POLITENESS_DELAY="0")
-    assert [url for url, *_ in got] == [urls[0], urls[2], urls[3], urls[4]], log
+    # Scrapy asks first for what came last, so the order tells how busy the machine is.
+    assert sorted(url for url, *_ in got) == sorted({*urls} - {urls[1]}), log
     times = [when for path, when in Busy.asked if path != "/robots.txt"]
     assert all(later - earlier > 0.3 for earlier, later in pairwise(times)), log
 
