@@ -22,9 +22,9 @@ LAYERS = (
     ("resolver",),
     ("settings", "compat"),
     ("simulator", "service"),
-    ("frontier", "site", "adapters", "search"),
+    ("frontier", "site", "adapters", "search", "rendering"),
     ("focus",),
-    ("extract", "stores", "archive", "linkgraph", "robots", "rendering", "seedlist"),
+    ("extract", "stores", "archive", "linkgraph", "robots", "seedlist"),
     ("pages",),
     (
         "urls",

@@ -6,6 +6,7 @@ which fetches it with its own client, behind the address guard and robots.txt, o
 and one guard serve both ways, https is not opaque, and whatever goes past the routing of requests
 (WebSockets, WebRTC, prefetching) leads nowhere.
 
+choice        which pages are worth it, as learnt from those that were rendered
 browsers      a pool of browsers, as the crawl sees it
 process       one browser: a child process, what it asks for, its limits
 isolation     a process without network; trees of processes, their memory, their end
