@@ -172,7 +172,7 @@ _WITHOUT = {
     "_slot": "hosts that are ready wait for its next look, every five seconds",
     "nextcall": "hosts that are ready wait for its next look, every five seconds",
     "closing": "the end of a crawl waits for a store that is full and for pages in flight",
-    "_get_handler": "Scrapy parses the URL of each page once more to choose a handler",
+    "_get_handler": "the host of each page is looked at twice",
     "_enqueue_request": "requests of a spider's own fail",
     "_handle_encoding": "large bodies are unpacked while nothing else goes on",
 }

@@ -100,7 +100,7 @@ def test_a_downloader_that_lacks_what_is_needed_says_what_to_set(
 ) -> None:
     monkeypatch.delattr(DownloaderMiddlewareManager, "download_async")
     none = dict.fromkeys(default_settings.DOWNLOAD_HANDLERS_BASE)
-    with pytest.raises(UsageError, match=r"middleware\.download_async: set DOWNLOADER=scrapy"):
+    with pytest.raises(UsageError, match=r"download_async.*: set DOWNLOADER=scrapy"):
         Downloader(get_crawler(settings_dict={"DOWNLOAD_HANDLERS": none}))
 
 
@@ -111,9 +111,9 @@ def test_requests_that_cannot_wait_in_scrapys_queues_fail(
     queued = compat.private(object(), "_enqueue_request")
     assert queued is None
     assert "no _enqueue_request, so requests of a spider's own fail" in caplog.text
-    downloader: Any = SimpleNamespace(_download_of=lambda request: None, _download_unguarded=1)
+    downloader: Any = SimpleNamespace(_pass_on=lambda download, request: download(request))
     with pytest.raises(NotSupported):
-        Downloader._download_in_queue(downloader, Request("http://a.test/")).send(None)
+        Downloader._fetch(downloader, Request("http://a.test/")).send(None)
 
 
 @pytest.mark.parametrize("has_signal", [True, False])

@@ -5,10 +5,10 @@ frontier has already decided when a page is fetched, and how many at a time. So 
 handler, as does what middlewares ask for in their turn (robots.txt). Requests of the spider itself, to log in
 for example, have no turn: they wait in Scrapy's queues, with the frontier's delay.
 
-handler      the download handler of Scrapy: targets are checked, sizes and memory limited
-client       libcurl on the event loop
-transfer     one request and its answer, from addresses of our resolver alone
-request      what libcurl is told of a request
+handler      the download handler of Scrapy
+transfer     one request and its answer: from addresses of our resolver alone, sizes and memory limited
+options      what libcurl is told for all requests
+request      what it is told of one
 failures     what libcurl says of a download that fails, in the exceptions of Scrapy
 memory       bounds the memory of large downloads
 pace         fewer fetches at a time while the crawl cannot keep up
@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import asyncio
 from functools import cached_property
-from inspect import iscoroutinefunction
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import scrapy
@@ -48,7 +47,7 @@ from rdfaspider.urls.hosts import host_and_port
 from rdfaspider.urls.own import OwnServers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Coroutine
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -63,27 +62,26 @@ class Abandoned(IgnoreRequest):
     postpones = True
 
 
-# What a downloader of Scrapy has, though it is written nowhere.
-_NEEDED = (("middleware", "download_async"), ("handlers", "download_request_async"))
-
-
 class Downloader(ScrapyDownloader):
     """Downloads pages of the frontier at once."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        for owner, name in _NEEDED:
-            if not hasattr(getattr(self, owner, None), name):
-                raise UsageError(
-                    f"Scrapy {scrapy.__version__} has no Downloader.{owner}.{name}:"
-                    " set DOWNLOADER=scrapy.core.downloader.Downloader."
-                )
+        try:
+            self._pass_on = self.middleware.download_async
+            self._ask = self.handlers.download_request_async
+        except AttributeError as error:
+            raise UsageError(
+                f"Scrapy {scrapy.__version__} lacks what the downloader needs ({error}):"
+                " set DOWNLOADER=scrapy.core.downloader.Downloader."
+            ) from error
+        # Scrapy's queues go through it too.
+        self.handlers.download_request_async = self._hand_over  # type: ignore[method-assign]
         settings = crawler.settings
         self.domain_concurrency = settings.getint("POLITENESS_AT_ONCE")
         if settings.getbool("POLITENESS_OFF_FOR_OWN_SERVERS"):
             own = OwnServers(settings.getlist("RESOLVER_ALLOW")).slots
             self.per_slot_settings = {**own, **self.per_slot_settings}
-        self._downloads: dict[str, Any] = {}  # by scheme
         self._connect_seconds = settings.getfloat("FETCH_CONNECT_TIMEOUT", 10.0)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._is_abandoning = False
@@ -123,8 +121,7 @@ class Downloader(ScrapyDownloader):
         self._begin(request)
         fetched: Deferred[Response | Request] = deferred_from_coro(self._fetch(request))
         # Only when the engine gets the result; before, the crawl would seem idle.
-        fetched.addBoth(self._fetched, request)
-        return fetched
+        return fetched.addBoth(self._end, request)
 
     def fetching(self, request: Request) -> Coroutine[Any, Any, Response | Request]:
         """Count a request as being fetched from now on; return a coroutine that fetches it."""
@@ -135,10 +132,9 @@ class Downloader(ScrapyDownloader):
         try:
             result = await self._fetch(request)
         except BaseException as error:
-            self._end(request, error)
+            self._end(error, request)
             raise
-        self._end(request, result)
-        return result
+        return self._end(result, request)
 
     def _begin(self, request: Request) -> None:
         self.active.add(request)
@@ -146,21 +142,19 @@ class Downloader(ScrapyDownloader):
 
     def _fetch(self, request: Request) -> Coroutine[Any, Any, Response | Request]:
         is_due = "host" in request.meta or request.callback is NO_CALLBACK
-        download = self._download_now if is_due else self._download_in_queue
-        return self.middleware.download_async(download, request)
+        if is_due:
+            return self._pass_on(self._download_now, request)
+        return self._pass_on(private(self, "_enqueue_request", _cannot_wait), request)
 
-    def _fetched(self, result: _Result, request: Request) -> _Result:
-        self._end(request, result.value if isinstance(result, Failure) else result)
-        return result
-
-    def _end(self, request: Request, result: Any) -> None:
-        """Count a request no longer, whose result may be an exception."""
+    def _end(self, result: _Result, request: Request) -> _Result:
+        """Count a request no longer, whose result may be a failure."""
         self.active.remove(request)
         self._others -= _holds_slot(request)
         self.memory.release(request)
         if "host" in request.meta and self._lanes is not None:
             number = meta_of(request)["number"]
             self._lanes.end(number, clock.now(), answered=_has_answered(result))
+        return result
 
     async def _download_now(self, request: Request) -> Response:
         if self._is_abandoning:
@@ -170,8 +164,7 @@ class Downloader(ScrapyDownloader):
         assert task is not None
         self._tasks.add(task)
         try:
-            response = await self._download_of(request)(request)
-            self.crawler.stats.inc_value("fetch/bytes", len(response.body))
+            response = await self._hand_over(request)
             self._tell(signals.response_downloaded, request=request, response=response)
             return response
         except asyncio.CancelledError:
@@ -183,41 +176,26 @@ class Downloader(ScrapyDownloader):
                 raise
             self.crawler.stats.inc_value("fetch/crowded")  # not its server was slow
             raise Crowded(request.url) from None
-        except Exception:
-            # Immediate failures must not starve everything else in the loop. There is nothing to give up any
-            # more.
-            self._tasks.discard(task)
-            await asyncio.sleep(0)
-            raise
         finally:
             self._tasks.discard(task)
             self._tell(signals.request_left_downloader, request=request)
 
-    def _download_of(self, request: Request) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return what downloads a request: a guarded handler, or Scrapy's choice of it.
-
-        Scrapy parses the URL to choose, and calls handlers that still take a spider.
-        """
+    async def _hand_over(self, request: Request) -> Response:
+        """Have Scrapy's choice of a handler download, which may have no guard of its own."""
         scheme = request.url.partition(":")[0]
-        if (download := self._downloads.get(scheme)) is None:
-            find = private(self.handlers, "_get_handler")
-            handler = find and find(scheme)
-            download = self.handlers.download_request_async
-            if not getattr(handler, "is_guarded", handler is None or scheme == "data"):
-                download = self._download_unguarded
-            elif handler is not None and iscoroutinefunction(handler.download_request):
-                download = handler.download_request
-            self._downloads[scheme] = download
-        return download
-
-    async def _download_unguarded(self, request: Request) -> Response:
-        await self._check_host(request)
-        if "robots" in request.meta or "sitemap" in request.meta:
-            request.meta.pop("playwright", None)  # a browser would make HTML of them
-        elif request.meta.get("playwright"):
-            for name in ("If-None-Match", "If-Modified-Since"):
-                request.headers.pop(name, None)  # a browser has no page to show for a 304
-        return await self.handlers.download_request_async(request)
+        find = private(self.handlers, "_get_handler")
+        handler = find and find(scheme)
+        is_harmless = find and (handler is None or scheme == "data")
+        if not getattr(handler, "is_guarded", is_harmless):
+            await self._check_host(request)
+            if "robots" in request.meta or "sitemap" in request.meta:
+                request.meta.pop("playwright", None)  # a browser would make HTML of them
+            elif request.meta.get("playwright"):
+                for name in ("If-None-Match", "If-Modified-Since"):
+                    request.headers.pop(name, None)  # a browser has no page to show for a 304
+        response = await self._ask(request)
+        self.crawler.stats.inc_value("fetch/bytes", len(response.body))
+        return response
 
     async def _check_host(self, request: Request) -> None:
         """Raise ForbiddenAddressError if the guard refuses the host of a URL.
@@ -233,16 +211,6 @@ class Downloader(ScrapyDownloader):
         except CannotResolveHostError:
             pass  # the handler, or its proxy, may know more names
 
-    async def _download_in_queue(self, request: Request) -> Response:
-        if self._download_of(request) == self._download_unguarded:
-            await self._check_host(request)
-        queued = private(self, "_enqueue_request")
-        if queued is None:
-            raise NotSupported(f"{request} cannot wait for its turn")
-        response: Response = await queued(request)
-        self.crawler.stats.inc_value("fetch/bytes", len(response.body))
-        return response
-
     def _tell(self, signal: object, **what: Any) -> None:
         """Send one of Scrapy's signals if anybody listens; mostly nobody does."""
         if is_heard(self.signals.sender, signal):
@@ -255,10 +223,15 @@ def _holds_slot(request: Request) -> bool:
     return "host" not in request.meta and "robots" not in request.meta
 
 
+async def _cannot_wait(request: Request) -> Response:
+    raise NotSupported(f"{request} cannot wait for its turn")
+
+
 def _has_answered(result: Any) -> bool | None:
     """Tell whether a host has answered; None if the result does not say."""
-    if isinstance(result, Response):
-        return True
-    if not isinstance(result, Exception) or isinstance(result, IgnoreRequest):
+    if isinstance(result, Failure):
+        result = result.value
+    if isinstance(result, IgnoreRequest) or not isinstance(result, Response | Exception):
         return None
-    return isinstance(result, DownloadCancelledError)  # with more than we wanted
+    # It may have answered with more than we wanted.
+    return isinstance(result, Response | DownloadCancelledError)

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import pycurl  # type: ignore[import-untyped]
 
 from rdfaspider.compat import (
+    DownloadCancelledError,
     DownloadConnectionRefusedError,
     DownloadFailedError,
     DownloadTimeoutError,
+    ResponseDataLossError,
 )
 
 if TYPE_CHECKING:
@@ -55,15 +57,11 @@ class TlsError(DownloadConnectionRefusedError):
         super().__init__(self.problem)
 
 
-class CutShort(Exception):
-    """A body ended before its end, or cannot be read further."""
-
-
-HUNG_UP = "it hangs up without an answer"
+_HUNG_UP = "it hangs up without an answer"
 # What is said where libcurl's own words are none, or those of a programmer.
 _WORDS = {
     pycurl.E_UNSUPPORTED_PROTOCOL: "it does not answer in HTTP",
-    pycurl.E_GOT_NOTHING: HUNG_UP,
+    pycurl.E_GOT_NOTHING: _HUNG_UP,
     pycurl.E_OK: "it hangs up in the middle of a head",
     _TOO_LARGE: "its head is too large",
 }
@@ -72,35 +70,33 @@ _WORDS = {
 def failure_of(transfer: Transfer, curl: pycurl.Curl, code: int, words: str) -> Exception:
     """Return the exception for what libcurl says of a transfer that has failed.
 
-    in the body                           CutShort
+    more bytes than DOWNLOAD_MAXSIZE      DownloadCancelledError
+    in the body                           ResponseDataLossError
     after the request was sent            DownloadFailedError; also if a proxy does not answer in HTTP
-    before, for want of time              ConnectTimeoutError
     before, by the server's certificate   CertificateError
     before, in the handshake of TLS       TlsError
     before, in any other way              DownloadConnectionRefusedError
     """
-    words = _WORDS.get(code) or words.rstrip(".") or HUNG_UP
+    words = _WORDS.get(code) or words.rstrip(".") or _HUNG_UP
+    fault = words.rpartition(":")[2].strip()
     number = curl.getinfo(pycurl.OS_ERRNO)
     cause = OSError(number, os.strerror(number)) if number else None
-    if transfer.head is not None:
-        error: Exception = CutShort(words)
-    elif transfer.sent_at or (code in _BROKEN and not number):
+    error: Exception
+    if code == pycurl.E_FILESIZE_EXCEEDED:
+        error = DownloadCancelledError(words)
+    elif transfer.head is not None:
+        error = ResponseDataLossError(words)
+    elif transfer.is_sent or (code in _BROKEN and not number):
         error = DownloadFailedError(words)
-    elif code == pycurl.E_OPERATION_TIMEDOUT:
-        error = ConnectTimeoutError(words)
     elif code == pycurl.E_PEER_FAILED_VERIFICATION:
-        error = CertificateError(_after_colon(words))
+        error = CertificateError(fault)
     elif code in _TLS and "unexpected eof" in words:
         error = DownloadConnectionRefusedError("The connection was cut while it was being made.")
     elif code in _TLS and not number:
-        error = TlsError(_after_colon(words))
+        error = TlsError(fault)
     elif (status := curl.getinfo(pycurl.HTTP_CONNECTCODE)) >= 300:
         error = DownloadConnectionRefusedError(f"The proxy answers {status} to CONNECT.")
     else:
         error = DownloadConnectionRefusedError(words)
     error.__cause__ = cause
     return error
-
-
-def _after_colon(words: str) -> str:
-    return words.rpartition(":")[2].strip()

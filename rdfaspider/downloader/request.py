@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from base64 import b64decode, b64encode
+from base64 import b64decode
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote_to_bytes, urlsplit
 
 import pycurl  # type: ignore[import-untyped]
 from scrapy.utils.url import add_http_if_no_scheme
@@ -49,66 +49,56 @@ class Server(NamedTuple):
 class Wanted(NamedTuple):
     """A request for libcurl.
 
-    lines     the headers as libcurl takes them
+    headers   as they are sent, but for a user and password
     servers   those whose addresses libcurl needs
     options   what it is told besides
     """
 
     url: str
-    lines: list[bytes]
+    headers: list[tuple[bytes, bytes]]
     servers: tuple[Server, ...]
     options: Options
-
-    @property
-    def headers(self) -> tuple[tuple[bytes, bytes], ...]:
-        """Return the headers as they are sent."""
-        pairs = []
-        for line in self.lines:
-            name, is_full, value = line.partition(b": ")
-            if is_full or line.endswith(b";"):  # else it says that a header is not sent
-                pairs.append((name if is_full else line[:-1], value))
-        return tuple(pairs)
 
 
 def wanted(request: Request) -> Wanted:
     """Return what to ask for a request of Scrapy; raise ValueError if it cannot be sent.
 
-    The URL is sent as it is. A user and password in it are sent as a header.
+    The URL is sent as it is, without a user and password.
     """
     url, method, body = request.url, request.method, request.body
     parts = _URL.match(url)
     if parts is None:
         raise ValueError(f"{url} is not a URL of the web.")
-    origin, server, host, authorization = _origin(parts[1])
+    origin, server, host, login = _origin(parts[1])
     path = parts[2] if parts[2].startswith("/") else f"/{parts[2]}"
     if not _LINE.fullmatch(f"{method} {path}"):
         raise ValueError(f"{method} {url} cannot be written in one line.")
     given = request.headers
     named = dict.get(given, b"Host")
-    lines = [b"Host: " + (named[-1] if named else host)]
+    headers = [(b"Host", named[-1] if named else host)]
     options: Options = []
     for name, values in dict.items(given):
-        if name in _OURS or (authorization and name == b"Authorization"):
+        if name in _OURS or (login and name == b"Authorization"):
             continue
-        # A header without a value is marked by a semicolon.
-        lines += [name + b": " + value if value else name + b";" for value in values]
+        headers += [(name, value) for value in values]
         if name == b"Connection" and b"close" in b",".join(values).lower():
             options.append((pycurl.FORBID_REUSE, 1))
-    if authorization:
-        lines.append(authorization)
+    if login:
+        options += ((pycurl.USERNAME, login[0]), (pycurl.PASSWORD, login[1]))
     if method == "HEAD":
         options.append((pycurl.NOBODY, 1))
     elif body or method in _WITH_BODY:
-        lines.append(b"Content-Length: %d" % len(body))
+        headers.append((b"Content-Length", b"%d" % len(body)))
         options += ((pycurl.POSTFIELDS, body), (pycurl.CUSTOMREQUEST, method))
     elif method != "GET":
         options.append((pycurl.CUSTOMREQUEST, method))
     if method not in ("GET", "HEAD"):
         # libcurl sends a request once more if a kept connection ends without an answer.
         options.append((pycurl.FRESH_CONNECT, 1))
-    for name in _ADDED:
-        if not dict.__contains__(given, name):
-            lines.append(name + b":")  # so that it is not sent
+    # One without a value is marked by a semicolon, one that is not sent by nothing.
+    lines = [name + b": " + value if value else name + b";" for name, value in headers]
+    lines += [name + b":" for name in _ADDED if not dict.__contains__(given, name)]
+    options.append((pycurl.HTTPHEADER, lines))
     to_proxy = b",".join(dict.get(given, b"Proxy-Authorization", ()))
     text = b"\n".join((*lines, to_proxy))
     if text.count(b"\n") != len(lines) or b"\r" in text or b"\0" in text:
@@ -116,7 +106,7 @@ def wanted(request: Request) -> Wanted:
     servers: tuple[Server, ...] = (server,)
     if proxy := request.meta.get("proxy"):
         servers = _by_proxy(proxy, to_proxy, server, url, options)
-    return Wanted(origin + path, lines, servers, options)
+    return Wanted(origin + path, headers, servers, options)
 
 
 def _by_proxy(
@@ -128,32 +118,27 @@ def _by_proxy(
     parts = _URL.match(proxy)
     if scheme not in _PROXIES or parts is None:
         raise ValueError(f"A proxy is asked by http, https or SOCKS, not by {scheme}.")
-    origin, through, _, own = _origin(parts[1])
+    origin, through, _, login = _origin(parts[1])
     options.append((pycurl.PROXY, origin))
     if not url.startswith("https:") and scheme in ("http", "https"):
         # Else all servers would be asked over one connection.
         options.append((pycurl.FORBID_REUSE, 1))
-    authorization = authorization or own.removeprefix(b"Authorization: ")
     kind, _, pair = authorization.partition(b" ")
     if kind.lower() == b"basic":
         user, _, password = b64decode(pair).partition(b":")
-        options += ((pycurl.PROXYUSERNAME, user), (pycurl.PROXYPASSWORD, password))
+        login = user, password
     elif authorization:
-        options += (
-            (
-                pycurl.PROXYHEADER,
-                [b"Proxy-Connection:", b"Proxy-Authorization: " + authorization],
-            ),
-            (pycurl.FRESH_CONNECT, 1),
-            (pycurl.FORBID_REUSE, 1),
-        )
+        lines = [b"Proxy-Connection:", b"Proxy-Authorization: " + authorization]
+        options += ((pycurl.PROXYHEADER, lines), (pycurl.FORBID_REUSE, 1))
+    if login:
+        options += ((pycurl.PROXYUSERNAME, login[0]), (pycurl.PROXYPASSWORD, login[1]))
     through = through._replace(is_proxy=True)
     return (through, server) if scheme in _ASKED_BY_ADDRESS else (through,)
 
 
 @lru_cache(maxsize=4_096)
-def _origin(text: str) -> tuple[str, Server, bytes, bytes]:
-    """Return scheme and authority of a URL for libcurl, its server, its Host header, and an Authorization."""
+def _origin(text: str) -> tuple[str, Server, bytes, tuple[bytes, bytes] | None]:
+    """Return scheme and authority of a URL for libcurl, its server, its Host header, user and password."""
     parts = urlsplit(text)
     host, default = parts.hostname or "", _PORTS.get(parts.scheme, 1080)
     port = parts.port or default
@@ -164,26 +149,16 @@ def _origin(text: str) -> tuple[str, Server, bytes, bytes]:
     header = _bracketed(named)
     if port != default:
         header += f":{port}"
+    login = unquote_to_bytes(parts.username or ""), unquote_to_bytes(parts.password or "")
     addresses = literal(host)
     name = _bracketed(str(addresses[0]) if len(addresses) == 1 else canonical(host))
     return (
         f"{parts.scheme}://{name}:{port}",
         Server(host, port, name),
         header.encode(),
-        _authorization(parts.username, parts.password),
+        login if any(login) else None,
     )
 
 
 def _bracketed(host: str) -> str:
     return f"[{host}]" if ":" in host else host
-
-
-def _authorization(user: str | None, password: str | None) -> bytes:
-    if not user and not password:
-        return b""
-    pair = f"{unquote(user or '')}:{unquote(password or '')}"
-    try:
-        packed = pair.encode("latin-1")
-    except UnicodeEncodeError:
-        packed = pair.encode()
-    return b"Authorization: Basic " + b64encode(packed)

@@ -14,7 +14,7 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 
 from rdfaspider.archive.archive import Archive
-from rdfaspider.downloader import handler
+from rdfaspider.downloader.transfer import Transfer
 from rdfaspider.items import Page
 from rdfaspider.pipelines.archive import ArchivePipeline
 
@@ -63,8 +63,7 @@ class MeteredPipeline(ArchivePipeline):
         archive.put = metered("thread", archive.put)  # type: ignore[method-assign]
         self._pack = metered("loop", self._pack)  # type: ignore[method-assign]
         self._written = metered("loop", self._written)  # type: ignore[method-assign]
-        download = handler._Download
-        download._exchange = metered("loop", download._exchange)  # type: ignore[method-assign]
+        Transfer._exchange = metered("loop", Transfer._exchange)  # type: ignore[method-assign]
 
     async def process_item(self, page: Page) -> Page:
         answer: Page = await Steps(super().process_item(page))

@@ -16,6 +16,7 @@ from time import monotonic
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pycurl  # type: ignore[import-untyped]
 import pytest
 import uvloop
 from scrapy import Request
@@ -23,6 +24,8 @@ from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
 from rdfaspider.downloader import handler
+from rdfaspider.downloader import request as requests
+from rdfaspider.downloader.request import Wanted
 from rdfaspider.resolver.cache import Cache
 from rdfaspider.resolver.directory import Directory
 from rdfaspider.resolver.guard import Guard
@@ -120,6 +123,18 @@ async def serving(
         listener.close()
         for task in asyncio.all_tasks() - {asyncio.current_task()}:
             task.cancel()
+
+
+def lead_to(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have libcurl connect to a server whatever the URL of a request."""
+
+    def wanted(request: Request) -> Wanted:
+        asked = requests.wanted(request)
+        here = f"::127.0.0.1:{server.origin.rpartition(':')[2]}"
+        asked.options.append((pycurl.CONNECT_TO, [here.encode()]))
+        return asked
+
+    monkeypatch.setattr("rdfaspider.downloader.transfer.wanted", wanted)
 
 
 Open = Callable[..., Any]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from scrapy import Request
+from scrapy.http import Response
 from scrapy.settings import Settings, default_settings
 from scrapy.utils.test import get_crawler
 
@@ -20,8 +21,6 @@ from rdfaspider.site.parameters import Parameters
 from rdfaspider.site.process import running
 
 if TYPE_CHECKING:
-    from scrapy import Spider
-
     from tests.conftest import Crawler
 
 LISTENER = """
@@ -99,30 +98,30 @@ def test_fewer_are_fetched_while_those_who_read_pages_are_behind() -> None:
     asyncio.run(run())
 
 
-def test_guarded_handlers_are_called_without_scrapys_choice_unless_they_want_a_spider() -> None:
-    async def new(request: Request) -> Any: ...
+@pytest.mark.parametrize("tells", [True, False])
+def test_the_host_is_looked_at_unless_a_handler_is_guarded(
+    tells: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or if Scrapy does not tell which handler it takes."""
+    guarded, other = SimpleNamespace(is_guarded=True), SimpleNamespace()
+    handlers: dict[str, Any] = {"http": guarded, "https": other, "data": other}
+    looked_at = []
 
-    def old(request: Request, spider: Spider) -> None: ...
+    async def look(request: Request) -> None:
+        looked_at.append(request.url)
 
-    handlers: dict[str, Any] = {
-        "http": SimpleNamespace(download_request=new, is_guarded=True),
-        "https": SimpleNamespace(download_request=old, is_guarded=True),
-        "data": SimpleNamespace(download_request=new),
-    }
-    downloader = Downloader.__new__(Downloader)
-    downloader._downloads = {}
-    downloader.handlers = SimpleNamespace(  # type: ignore[assignment]
-        _get_handler=handlers.get, download_request_async=object()
-    )
-    for _ in range(2):
-        download = downloader._download_of
-        for url in ("http://a.test/", "data:,x"):
-            assert download(Request(url)) is new
-        for url in ("https://a.test/", "ftp://a.test/"):
-            assert download(Request(url)) is downloader.handlers.download_request_async
-    handlers["http"] = SimpleNamespace(download_request=new)
-    downloader._downloads.clear()
-    assert downloader._download_of(Request("http://a.test/")) == downloader._download_unguarded
+    async def ask(request: Request) -> Response:
+        return Response(request.url, body=b"hello")
+
+    downloader: Any = Downloader.__new__(Downloader)
+    downloader.crawler = get_crawler()
+    downloader.handlers = SimpleNamespace(_get_handler=handlers.get) if tells else object()
+    downloader._ask, downloader._check_host = ask, look
+    urls = ["http://a.test/", "https://a.test/", "data:,x", "s3://a/b"]
+    for url in urls:
+        asyncio.run(downloader._hand_over(Request(url)))
+    assert looked_at == (["https://a.test/"] if tells else urls)
+    assert downloader.crawler.stats.get_value("fetch/bytes") == 5 * len(urls)
 
 
 @pytest.mark.parametrize("has_failed", [False, True])
@@ -137,7 +136,7 @@ def test_a_download_that_is_given_up_says_so_and_one_that_has_failed_says_why(
     async def main() -> None:
         downloader: Any = Downloader.__new__(Downloader)
         downloader.signals = SimpleNamespace(sender=downloader)
-        downloader._downloads, downloader._tasks = {"http": download}, set()
+        downloader._hand_over, downloader._tasks = download, set()
         downloader._is_abandoning = False
         task = asyncio.ensure_future(downloader._download_now(Request("http://a.test/")))
         await asyncio.sleep(0)

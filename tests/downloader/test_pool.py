@@ -10,23 +10,19 @@ from contextlib import ExitStack
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-import pycurl  # type: ignore[import-untyped]
 import pytest
-from scrapy import Request
 
 from rdfaspider.compat import (
     CannotResolveHostError,
     DownloadConnectionRefusedError,
     DownloadFailedError,
-    DownloadTimeoutError,
 )
-from rdfaspider.downloader import client as clients
+from rdfaspider.downloader import handler as handlers
+from rdfaspider.downloader import options
 from rdfaspider.downloader.failures import CertificateError, ConnectTimeoutError
-from rdfaspider.downloader.request import wanted
-from rdfaspider.downloader.transfer import Timeouts, Transfer
 from rdfaspider.middlewares.problems import is_shortage, problem_of
 from rdfaspider.resolver import ForbiddenAddressError
-from tests.downloader.conftest import Client, run, serving
+from tests.downloader.conftest import Client, lead_to, run, serving
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,7 +53,7 @@ def test_a_connection_is_used_again(fetching: Open) -> None:
 def test_only_the_connections_used_last_are_kept(
     fetching: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clients, "_MAX_IDLE", 3)
+    monkeypatch.setattr(handlers, "MAX_IDLE", 3)
 
     async def main() -> None:
         async with fetching(allow=("127.0.0.0/8",)) as fetch, serving(plainly, "0.0.0.0") as server:
@@ -87,7 +83,7 @@ def test_connections_that_were_used_at_once_are_kept(fetching: Open) -> None:
 def test_idle_connections_are_not_used_for_long(
     fetching: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clients, "_MAX_IDLE_S", 1)
+    monkeypatch.setattr(options, "MAX_IDLE_S", 1)
 
     async def main() -> None:
         async with serving(plainly) as server, fetching() as fetch:
@@ -361,39 +357,23 @@ def test_no_name_is_looked_up_by_libcurl(fetching: Open) -> None:
     run(main())
 
 
-def test_an_answer_at_the_moment_when_its_time_is_over_is_late() -> None:
-    async def main() -> None:
-        transfer = Transfer(wanted(Request("http://site.example/")), Timeouts(5, 5, 5))
-        transfer.fail(DownloadTimeoutError())
-        transfer._take_line(b"HTTP/1.1 200 OK\r\n")
-        transfer._take_line(b"\r\n")
-        transfer.finish(0, "")
-        with pytest.raises(DownloadTimeoutError):
-            await transfer.finished()
-
-    run(main())
-
-
-def test_a_socket_is_opened_to_no_address_but_those_that_were_admitted(fetching: Open) -> None:
+def test_a_socket_is_opened_to_no_address_but_those_that_were_admitted(
+    fetching: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever leads libcurl there."""
+    names = {"site.example": [["127.0.0.2"], ["127.0.0.1"]]}
 
     async def main() -> None:
-        async with serving(plainly) as server:
-            asked = wanted(Request("http://site.example/"))
-            here = f"::127.0.0.1:{server.origin.rpartition(':')[2]}"
-            asked.options.append((pycurl.CONNECT_TO, [here.encode()]))
-            client = clients.Client(clients.tls_options(verify=False))
-            for admitted in ("127.0.0.2", "127.0.0.1"):
-                transfer = Transfer(asked, Timeouts(5, 5, 5))
-                transfer._found = [("", {admitted: ip_address(admitted)})]
-                if admitted == "127.0.0.1":
-                    await client.carry_out(transfer)
-                else:
-                    with pytest.raises(DownloadFailedError, match=r"127.0.0.1 is no address of"):
-                        await client.carry_out(transfer)
-                    assert not server.clients
+        async with (
+            serving(plainly) as server,
+            fetching(names=names, allow=("127.0.0.0/8",)) as fetch,
+        ):
+            lead_to(server, monkeypatch)
+            with pytest.raises(DownloadFailedError, match=r"127.0.0.1 is no address of"):
+                await fetch("http://site.example/")
+            assert not server.clients
+            await fetch("http://site.example/")
             assert len(server.clients) == 1
-            client.close()
 
     run(main())
 
