@@ -185,6 +185,15 @@ def test_half_a_character_in_xml_costs_no_more_than_itself(surrogate: bytes, enc
     assert "a\ufffdb" in values or "a\ufffd\ufffdb" in values
 
 
+@pytest.mark.parametrize("name", [b"e:q", b"r:parseType", b"xml:base", b"xml:lang"])
+def test_half_a_character_in_an_attribute_costs_no_more_than_itself(name: bytes) -> None:
+    body = OPEN + b"<e:T e:p='1'/><e:T><e:p %s='a&#xD800;b'>2</e:p></e:T></r:RDF>" % name
+    extraction = read(body, XML)
+    assert extraction.facts.errors == {}
+    assert extraction.facts.cuts["rdf invalid"]
+    assert "1" in [quad.object.value for quad in extraction.quads]  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize(("body", "media_type", "cut"), HOSTILE.values(), ids=HOSTILE.keys())
 def test_hostile_document_ends_and_says_what_was_cut(
     body: bytes, media_type: str, cut: str

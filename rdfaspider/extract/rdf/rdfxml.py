@@ -27,6 +27,23 @@ _REFERENCE = re.compile(rb"&#(?:[xX]([0-9A-Fa-f]++)|([0-9]++));")
 
 def tamed(body: bytes, graph: Graph) -> tuple[bytes, int]:
     """Return a document without what is unsafe, and its faults; what is cut is counted."""
+    cuts = graph.cuts.copy()
+    try:
+        return _tamed(body, graph)
+    except (etree.SerialisationError, UnicodeDecodeError):
+        # lxml lets references to half a character pass, and stumbles over them later.
+        graph.cuts.clear()
+        graph.cuts.update(cuts)
+        if body.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+            body = body.decode("utf-16", "replace").encode("utf-8-sig")
+    try:
+        written, faults = _tamed(_REFERENCE.sub(_without_surrogate, body), graph)
+    except etree.SerialisationError:
+        raise MemoryError from None  # the only other reason there is
+    return written, faults + 1
+
+
+def _tamed(body: bytes, graph: Graph) -> tuple[bytes, int]:
     root, faults = _parsed(body)
     if root is None:
         return b"", faults
@@ -38,17 +55,7 @@ def tamed(body: bytes, graph: Graph) -> tuple[bytes, int]:
         return b"", faults
     if excess := cut_attributes(root, graph.limits.attributes):
         graph.cuts["attributes"] += excess
-    try:
-        return _written(root, graph), faults
-    except etree.SerialisationError:
-        # It lets references to half a character pass, and stumbles over them here.
-        if body.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
-            body = body.decode("utf-16", "replace").encode("utf-8-sig")
-        root, more = _parsed(_REFERENCE.sub(_without_surrogate, body))
-    try:
-        return (b"" if root is None else _written(root, graph)), faults + more
-    except etree.SerialisationError:
-        raise MemoryError from None  # the only other reason there is
+    return _written(root, graph), faults
 
 
 def _parsed(body: bytes) -> tuple[Any, int]:
