@@ -14,6 +14,7 @@ from scrapy.exceptions import UsageError
 
 from rdfaspider.extract.pool import ExtractionFailed
 from rdfaspider.rendering.browsers import Browsers, find_browser
+from rdfaspider.rendering.choice import LearntChoice
 from rdfaspider.rendering.process import RenderingFailed
 from rdfaspider.settings.identity import user_agent
 from rdfaspider.signals import subresources_wanted
@@ -77,9 +78,10 @@ def options_of(settings: BaseSettings) -> dict[str, Any]:
 
 
 def choice_of(settings: BaseSettings) -> Choice:
-    if settings["RENDER"] != "always":
-        raise UsageError("RENDER=auto is not there yet: set RENDER=always or RENDER=never.")
-    return Always()
+    """Return what decides which pages are rendered."""
+    if settings["RENDER"] == "always":
+        return Always()
+    return LearntChoice(settings.getfloat("RENDER_SHARE"))
 
 
 class Renderer:

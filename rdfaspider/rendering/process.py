@@ -74,8 +74,8 @@ class BrowserProcess(asyncio.Protocol):
         self._fetching: set[asyncio.Task[None]] = set()
         self._transport: asyncio.Transport | None = None
         self._output = TemporaryFile()  # noqa: SIM115  # `end` closes it
-        # What Chromium and Playwright write goes there, and with it.
-        self._directory = mkdtemp(prefix="rdfaspider-browser-")
+        # What Chromium and Playwright write goes there, and with it; the paths of sockets must be short.
+        self._directory = mkdtemp(prefix="rdfa-")
         self._channel, theirs = socket.socketpair()
         with theirs:
             try:

@@ -96,6 +96,7 @@ async def _serve(options: dict[str, Any]) -> None:
                     crawl.task = asyncio.create_task(page.render())
                 else:
                     crawl.take(message, body)
+            await asyncio.Event().wait()  # the crawl has closed the socket: the thread ends all
     except Error as error:  # the last line of what is printed tells the crawl why
         sys.exit(" ".join(error.message.split())[:1000])
 

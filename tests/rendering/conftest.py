@@ -5,10 +5,10 @@ from __future__ import annotations
 import shutil
 import socket
 import ssl
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from threading import Thread
 from typing import NamedTuple, cast
 
@@ -27,11 +27,12 @@ def chromium() -> str:
 
 
 class Site(NamedTuple):
-    """A server: where it is, what it answers by path, and the paths that it was asked for."""
+    """A server: where it is, what it answers by path, and the paths that it was asked for, with the times."""
 
     url: str
     pages: dict[str, str | bytes | tuple[str, str]]
     asked: list[str]
+    times: list[float]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -39,6 +40,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.site.asked.append(self.path)
+        self.site.times.append(time.monotonic())
         found = self.site.pages.get(self.path)
         kind = "text/html"
         if isinstance(found, tuple):
@@ -71,7 +73,7 @@ def serving(address: str, context: ssl.SSLContext | None) -> Iterator[Site]:
             server.socket = context.wrap_socket(server.socket, server_side=True)
         port = cast("tuple[str, int]", server.server_address)[1]
         scheme = "http" if context is None else "https"
-        handler.site = site = Site(f"{scheme}://{address}:{port}", {}, [])  # type: ignore[attr-defined]
+        handler.site = site = Site(f"{scheme}://{address}:{port}", {}, [], [])  # type: ignore[attr-defined]
         thread = Thread(target=server.serve_forever, args=(0.05,))
         thread.start()
         yield site
@@ -106,7 +108,10 @@ class Forbidden(NamedTuple):
         for each in (self.tcp, self.udp):
             each.setblocking(False)
             try:
-                each.accept() if each is self.tcp else each.recv(1)
+                if each is self.udp:
+                    each.recv(1)
+                else:
+                    each.accept()[0].close()
             except BlockingIOError:
                 continue
             return True
@@ -120,16 +125,3 @@ def forbidden() -> Iterator[Forbidden]:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
             udp.bind(("127.0.0.9", port))
             yield Forbidden(f"127.0.0.9:{port}", tcp, udp)
-
-
-def alive(marker: Path) -> list[str]:
-    """Return the commands of running processes that mention a directory."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            command = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-        except OSError:
-            continue
-        if str(marker) in command:
-            found.append(command)
-    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,10 @@ def names(crawled: Crawl) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
+@pytest.mark.parametrize(
+    "tls",
+    [pytest.param(False, id="http"), pytest.param(True, id="https", marks=pytest.mark.slow)],
+)
 def test_what_scripts_add_is_stored_and_followed(tls: bool, serve: Serve, crawl: Crawler) -> None:
     site, manager = serve(tls=tls), serve("127.0.0.2", tls=tls)
     site.pages.update(
@@ -93,7 +97,10 @@ def test_robots_txt_of_another_host_is_obeyed(serve: Serve, crawl: Crawler) -> N
     assert other.asked == ["/robots.txt", "/yes.js"]
 
 
-@pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
+@pytest.mark.parametrize(
+    "tls",
+    [pytest.param(False, id="http", marks=pytest.mark.slow), pytest.param(True, id="https")],
+)
 def test_no_address_is_reached_that_the_guard_refuses(
     tls: bool, serve: Serve, crawl: Crawler, forbidden: Forbidden
 ) -> None:
@@ -127,6 +134,11 @@ def test_no_address_is_reached_that_the_guard_refuses(
     found = crawl(f"{site.url}/", **RENDERED)
     assert names(found) == {"end"}, found.output
     assert not forbidden.touched()
+    for each in (forbidden.tcp, forbidden.udp):  # who comes would be seen
+        with socket.socket(socket.AF_INET, each.type) as other:
+            other.connect(each.getsockname())
+            other.send(b"x")
+            assert forbidden.touched()
 
 
 def test_the_archive_has_both_and_a_replay_needs_no_browser(
@@ -155,3 +167,49 @@ def test_the_archive_has_both_and_a_replay_needs_no_browser(
     assert scrapy("archive", "--check", JOBDIR="crawl").returncode == 0
     done = scrapy("replay", JOBDIR="crawl", STORE_PROVENANCE=1)
     assert "1 page read again, 1 triple; 0 graphs are new or changed" in done.stdout, done.stderr
+
+
+@pytest.mark.slow
+def test_a_page_that_cannot_be_rendered_is_read_as_it_came(serve: Serve, crawl: Crawler) -> None:
+    site = serve()
+    raw = '<p property="http://schema.org/name">raw</p><a href="/next">x</a>'
+    site.pages["/"] = f"<body>{raw}<script>for (;;) {{}}</script>"
+    site.pages["/next"] = f"<body><script>{injected('next')}</script>"
+    found = crawl(f"{site.url}/", **RENDERED, RENDER_TIMEOUT=8)
+    assert names(found) == {"raw", "next"}
+    assert "1 page rendered: 1 triple and 0 links more; 1 page could not be" in found.output
+
+
+@pytest.mark.slow
+def test_a_host_rests_for_each_request_of_a_page(serve: Serve, crawl: Crawler) -> None:
+    site = serve()
+    site.pages["/"] = "<a href=/next>x</a><script>fetch('/a.json'); fetch('/b.json')</script>"
+    site.pages.update({"/a.json": "{}", "/b.json": "{}", "/next": "next"})
+    delay = 1.5
+    found = crawl(
+        f"{site.url}/",
+        **RENDERED,
+        POLITENESS_DELAY=delay,
+        POLITENESS_AT_ONCE=1,
+        POLITENESS_OFF_FOR_OWN_SERVERS=0,
+    )
+    assert len(found.pages) == 2, found.output
+    times = dict(zip(site.asked, site.times, strict=True))
+    last = max(times["/a.json"], times["/b.json"])
+    assert times["/next"] - last >= 3 * delay
+
+
+@pytest.mark.slow
+def test_auto_renders_what_has_scripts_that_make_data(serve: Serve, crawl: Crawler) -> None:
+    site = serve()
+    made = [f"/made/{number}" for number in range(6)]
+    plain = [f"/plain/{number}" for number in range(12)]
+    site.pages["/"] = "".join(f"<a href={path}>x</a>" for path in (*made, *plain))
+    for path in made:
+        site.pages[path] = f'<body><div id="root"></div><script>{injected(path)}</script>'
+    for path in plain:
+        site.pages[path] = f"<p property='http://schema.org/name'>{path}</p>"
+    found = crawl(f"{site.url}/", **{**RENDERED, "RENDER": "auto"}, POLITENESS_AT_ONCE=1)
+    rendered = names(found) - {*plain}
+    assert names(found) >= {*plain} and len(rendered) >= 4
+    assert f"  {len(rendered)} pages rendered: {len(rendered)} triples" in found.output

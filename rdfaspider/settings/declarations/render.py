@@ -7,8 +7,12 @@ SETTINGS = (
         "RENDER",
         "never",
         "Which pages are read as their scripts leave them, in Chromium ([rendering.md](rendering.md)):"
-        " `always` renders every HTML page.",
+        " `always` renders every HTML page, `auto` those of which rendering is expected to bring enough.",
         choices=("never", "auto", "always"),
+    ),
+    # More than any web needs of which most pages are plain.
+    number(
+        "RENDER_SHARE", "", 0.5, "The share of pages that `RENDER=auto` renders at most.", most=1
     ),
     Setting(
         "RENDER_BROWSER",
