@@ -58,6 +58,8 @@ BURST = 64.0
 _KINDRED = 16
 # Pages of a template that once gained, but too little, whose passing makes another look twice as good.
 _LASTING = 256
+# Samples under way, of a template that may gain, that count as one which failed: no page waits for them.
+_AT_ONCE = 4
 # Pages that pass by until a render that was never learnt from is forgotten.
 _PATIENCE = 32
 
@@ -202,7 +204,7 @@ class LearntChoice:
         if rich:
             return (DENSE + rich) / (1.0 + renders), (gain + gains) / (1.0 + rich), seconds
         # Bayes: a template that gains has as many samples without a gain by chance.
-        failed = share * (1.0 - DENSE) ** (renders + self._pending[template])
+        failed = share * (1.0 - DENSE) ** (renders + self._pending[template] / _AT_ONCE)
         return DENSE * failed / (failed + 1.0 - share), gain, seconds
 
     def _usual(self) -> tuple[float, float]:
