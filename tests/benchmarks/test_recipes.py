@@ -198,7 +198,10 @@ def web(real: list[bytes]) -> Iterator[tuple[Web, str]]:
         def log_message(self, *arguments: object) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    class Server(ThreadingHTTPServer):
+        request_queue_size = 2 * SITES  # each site has a connection of its own to the proxy
+
+    with Server(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield web, f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
