@@ -23,7 +23,7 @@ from rdfaspider.middlewares.contenttype import moved_to
 from rdfaspider.middlewares.robots import RobotsMiddleware
 from rdfaspider.middlewares.servicefiles import address_of
 from rdfaspider.middlewares.turns import demand_frontier, frontier_of
-from rdfaspider.rendering.resources import HEADERS, Cache, Resource, Wish
+from rdfaspider.rendering.resources import Cache, Resource, Wish, headers_for
 from rdfaspider.resolver import ForbiddenAddressError
 from rdfaspider.signals import subresources_wanted
 from rdfaspider.urls import host, normalise
@@ -167,12 +167,7 @@ class SubresourcesMiddleware:
             url = target
         else:
             raise Refused("redirects")
-        headers = {
-            name.decode("latin-1").lower(): b", ".join(values).decode("latin-1")
-            for name, values in response.headers.items()
-            if name.decode("latin-1").lower() in HEADERS
-        }
-        return Resource(response.status, headers, response.body)
+        return Resource(response.status, headers_for(response.headers), response.body)
 
     async def _ask(self, url: str, wish: Wish, visit: _Visit) -> Response:
         """Return the answer of a URL, if robots.txt allows to ask for it."""

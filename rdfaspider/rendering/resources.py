@@ -28,7 +28,7 @@ _TRACKERS = frozenset(
 )
 
 # Headers of an answer that matter to a script.
-HEADERS = frozenset(
+_HEADERS = frozenset(
     (
         *("content-type", "access-control-allow-origin", "access-control-allow-credentials"),
         *("access-control-allow-headers", "access-control-expose-headers"),
@@ -62,6 +62,14 @@ class Resource(NamedTuple):
     headers: Mapping[str, str] = MappingProxyType({})
     body: bytes = b""
     refused: str = ""
+
+
+def headers_for(headers: Mapping[bytes, list[bytes]]) -> dict[str, str]:
+    """Return what a script may see of the headers of an answer."""
+    texts = ((name.decode("latin-1").lower(), values) for name, values in headers.items())
+    return {
+        name: b", ".join(values).decode("latin-1") for name, values in texts if name in _HEADERS
+    }
 
 
 class Cache:

@@ -213,3 +213,17 @@ def test_auto_renders_what_has_scripts_that_make_data(serve: Serve, crawl: Crawl
     rendered = names(found) - {*plain}
     assert names(found) >= {*plain} and len(rendered) >= 4
     assert f"  {len(rendered)} pages rendered: {len(rendered)} triples" in found.output
+
+
+def test_one_page_is_rendered_without_a_crawl(
+    serve: Serve, scrapy: Scrapy, forbidden: Forbidden
+) -> None:
+    site = serve()
+    site.pages["/tag.js"] = injected("tag")
+    site.pages["/"] = (
+        f"<body><script src=/tag.js></script><script src=http://{forbidden.where}/x.js></script>"
+    )
+    assert '"tag"' not in scrapy("extract", f"{site.url}/").stdout
+    done = scrapy("extract", f"{site.url}/", "--render")
+    assert '"tag"' in done.stdout, done.stderr
+    assert not forbidden.touched()

@@ -8,6 +8,7 @@ before it is connected to, as in a crawl.
 from __future__ import annotations
 
 import asyncio
+from contextlib import asynccontextmanager
 from http import HTTPStatus
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
@@ -35,6 +36,8 @@ from rdfaspider.urls import normalise, redirect_target, unfit_authority
 from rdfaspider.urls.hosts import host_and_port
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from scrapy.settings import BaseSettings
 
 _FAILURES = (
@@ -54,7 +57,11 @@ def fetch(url: str, settings: BaseSettings) -> Response:
     return asyncio.run(_fetch(normalise(url), settings))
 
 
-async def _fetch(first: str, settings: BaseSettings) -> Response:
+@asynccontextmanager
+async def downloading(
+    first: str, settings: BaseSettings
+) -> AsyncIterator[tuple[GuardedHttpDownloadHandler, CompressionMiddleware]]:
+    """Give what downloads and what unpacks; the server of a URL may be the user's own."""
     settings = settings.copy()
     settings.set("DOWNLOAD_VERIFY_CERTIFICATES", True)
     parts = {"engine": None, "spider": None, "stats": None, "signals": SignalManager()}
@@ -64,7 +71,24 @@ async def _fetch(first: str, settings: BaseSettings) -> Response:
     handler.resolver = Resolver.from_crawler(crawler, loop)
     handler.resolver.allow_seeds([first])
     handler.reads_all = False
-    unpacking = CompressionMiddleware(crawler=crawler)
+    try:
+        yield handler, CompressionMiddleware(crawler=crawler)
+    finally:
+        await handler.close()
+
+
+async def _fetch(first: str, settings: BaseSettings) -> Response:
+    async with downloading(first, settings) as (handler, unpacking):
+        return await follow(first, settings, handler, unpacking)
+
+
+async def follow(
+    first: str,
+    settings: BaseSettings,
+    handler: GuardedHttpDownloadHandler,
+    unpacking: CompressionMiddleware,
+) -> Response:
+    """Return what is at a URL in the end, unpacked; ValueError as `fetch`."""
     headers = settings.getdict("DEFAULT_REQUEST_HEADERS") | {"User-Agent": user_agent(settings)}
     seconds = settings.getfloat("DOWNLOAD_TIMEOUT")
     url = first
@@ -89,8 +113,6 @@ async def _fetch(first: str, settings: BaseSettings) -> Response:
         raise ValueError(
             f"{first} has not answered in full within {seconds:g} seconds (DOWNLOAD_TIMEOUT)."
         ) from None
-    finally:
-        await handler.close()
     raise ValueError(f"{first} redirects more than {MAX_REDIRECTS} times.")
 
 

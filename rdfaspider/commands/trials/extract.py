@@ -73,6 +73,11 @@ class Command(CheckedCommand):
             default="nquads",
             help="how to print the triples (default: nquads)",
         )
+        add(
+            "--render",
+            action="store_true",
+            help="run the scripts of the page in Chromium first (RENDER_BROWSER)",
+        )
         add("--links", action="store_true", help="print the links instead of the triples")
         add(
             "--explain",
@@ -100,6 +105,8 @@ class Command(CheckedCommand):
         settings = self.settings
         options = replace(options_from(settings), anchors=False, rdfa=opts.rdfa)
         source = _source(args[0], opts, settings)
+        if opts.render:
+            source = _rendered(source, settings)
         if opts.compare:
             return _compare(source, opts.rdfa)
         # An explanation counts roles too, which a crawl may leave out.
@@ -121,6 +128,17 @@ class Command(CheckedCommand):
         )
         print(f"{counts} in {masked(source.url)}", file=sys.stderr)
         return 0
+
+
+def _rendered(source: _Source, settings: BaseSettings) -> _Source:
+    """Return the page as its scripts leave it."""
+    from rdfaspider.commands.trials._rendered import rendered
+    from rdfaspider.items import RENDERED_TYPE
+
+    if not source.url.startswith(("http://", "https://")):
+        raise _Unreadable("--render needs a URL of the web: --base URL gives a file one.")
+    document = rendered(source.body, source.url, source.content_type, settings)
+    return _Source(document, source.url, RENDERED_TYPE)
 
 
 def _compare(source: _Source, version: str) -> int:
