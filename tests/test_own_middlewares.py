@@ -78,10 +78,10 @@ ALL = {"request", "response", "exception"}
     ("setting", "name", "called", "is_slower"),
     [
         ("DOWNLOADER_MIDDLEWARES", "Downloads", ALL, False),
-        ("DOWNLOADER_MIDDLEWARES", "Old", ALL, True),
+        ("DOWNLOADER_MIDDLEWARES", "Old", ALL, False),
         ("SPIDER_MIDDLEWARES", "Spiders", {"response"}, True),
         ("ITEM_PIPELINES", "Items", {"response"}, False),
-        ("ITEM_PIPELINES", "OldItems", {"response"}, True),
+        ("ITEM_PIPELINES", "OldItems", {"response"}, False),
     ],
 )
 def test_a_crawl_with_parts_of_a_user_stores_the_same(
