@@ -11,8 +11,9 @@ import pycurl  # type: ignore[import-untyped]
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
 
-# Idle connections that are kept. A polite crawl comes back to a host after a second or more, so this is
-# enough for hundreds of pages per second. They take at most a quarter of the files that may be open.
+# Connections, beyond which none is kept when its answer has ended. A polite crawl comes back to a host after
+# a second or more, so this is enough for hundreds of pages per second. At most a quarter of the files that
+# may be open.
 MAX_IDLE = min(512, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 4)
 # Seconds after which an idle connection is not used again.
 MAX_IDLE_S = 15

@@ -12,6 +12,7 @@ import pycurl  # type: ignore[import-untyped]
 from scrapy.utils.url import add_http_if_no_scheme
 
 from rdfaspider.resolver.addresses import canonical, literal
+from rdfaspider.urls import without_userinfo
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -83,6 +84,8 @@ def wanted(request: Request) -> Wanted:
         headers += [(name, value) for value in values]
         if name == b"Connection" and b"close" in b",".join(values).lower():
             options.append((pycurl.FORBID_REUSE, 1))
+    if any(b"\0" in part for part in login or ()):
+        raise ValueError(f"The user or password of {without_userinfo(url)} has a zero in it.")
     if login:
         options += ((pycurl.USERNAME, login[0]), (pycurl.PASSWORD, login[1]))
     if method == "HEAD":
@@ -128,8 +131,10 @@ def _by_proxy(
         user, _, password = b64decode(pair).partition(b":")
         login = user, password
     elif authorization:
+        # libcurl does not see whether a kept tunnel was made with another one.
         lines = [b"Proxy-Connection:", b"Proxy-Authorization: " + authorization]
-        options += ((pycurl.PROXYHEADER, lines), (pycurl.FORBID_REUSE, 1))
+        options += ((pycurl.PROXYHEADER, lines), (pycurl.FRESH_CONNECT, 1))
+        options.append((pycurl.FORBID_REUSE, 1))
     if login:
         options += ((pycurl.PROXYUSERNAME, login[0]), (pycurl.PROXYPASSWORD, login[1]))
     through = through._replace(is_proxy=True)

@@ -87,7 +87,7 @@ class Transfer:
         self._address: Address | None = None  # of who was asked
         self._lines: list[bytes] = []
         self._headers = Headers()
-        self._body: list[bytes] = []
+        self._body = bytearray()
         self._size = 0
         self._truncated: Truncation = ""
         self._error: Exception | None = None
@@ -123,8 +123,12 @@ class Transfer:
             curl.setopt(option, value)
         curl.setopt(pycurl.URL, self.wanted.url.encode())
         largest = self._request.meta.get("download_maxsize", self._handler.largest)
+        if self._request.method == "HEAD":
+            largest = 0  # what is announced does not come
         curl.setopt(pycurl.MAXFILESIZE_LARGE, largest)
         curl.setopt(pycurl.TIMEOUT_MS, max(1, int((self._seconds - time() + self._began) * 1000)))
+        # The addresses hold until the end: libcurl must not look up any itself.
+        curl.setopt(pycurl.DNS_CACHE_TIMEOUT, int(self._seconds) + 1)
         curl.setopt(pycurl.HEADERFUNCTION, self._take_line)
         curl.setopt(pycurl.WRITEFUNCTION, self._take)
         curl.setopt(pycurl.PREREQFUNCTION, self._send)
@@ -158,7 +162,7 @@ class Transfer:
         """Return the answer for Scrapy, and note the exchange for the archive."""
         head, request = self.head, self._request
         assert head is not None
-        body = b"".join(self._body)
+        body = bytes(self._body)
         if 0 < request.meta.get("download_warnsize", self._handler.large) < len(body):
             logger.warning("%s has %d bytes, which is large.", request, len(body))
         kind = responsetypes.from_args(headers=self._headers, url=request.url, body=body)
@@ -277,7 +281,7 @@ class Transfer:
         elif size > _LARGE and memory is not None and not memory.admits(self._request, size):
             self._holding = asyncio.ensure_future(self._hold(memory, size))
             return int(pycurl.WRITEFUNC_PAUSE)
-        self._body.append(piece)
+        self._body += piece
         self._size += len(piece)
         self._tell(signals.bytes_received, data=piece)
         if is_last:

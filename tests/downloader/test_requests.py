@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from scrapy import Request
 
+from rdfaspider.compat import DownloadCancelledError
 from rdfaspider.downloader.request import wanted
 from rdfaspider.downloader.transfer import Transfer
 from tests.downloader.conftest import Client as Visitor
@@ -57,6 +58,28 @@ def test_the_archive_has_the_headers_as_sent(sent: Sent) -> None:
     assert lines[2:5] == [b"Accept: text/html;", b"X-A: see:", b"X-Empty:"]
     told = wanted(Request("http://example.org/", headers=headers)).headers
     assert tuple(told[1:]) == ((b"Accept", b"text/html;"), (b"X-A", b"see:"), (b"X-Empty", b""))
+
+
+def test_a_login_with_a_zero_is_refused() -> None:
+    with pytest.raises(ValueError, match="a zero in it") as refused:
+        wanted(Request("http://u%00:secret@example.org/"))
+    assert "secret" not in str(refused.value)
+
+
+def test_the_head_of_a_large_file_comes(fetching: Open) -> None:
+    async def talk(client: Visitor) -> None:
+        await client.read_request()
+        await client.send(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n")
+
+    async def main() -> None:
+        async with serving(talk) as server, fetching() as fetch:
+            meta = {"download_maxsize": 1000}
+            response = await fetch(f"{server.origin}/", method="HEAD", meta=meta)
+            assert response.headers["Content-Length"] == b"99999999"
+            with pytest.raises(DownloadCancelledError):
+                await fetch(f"{server.origin}/", meta=meta)
+
+    run(main())
 
 
 def test_a_host_that_would_be_decoded_is_refused() -> None:

@@ -122,6 +122,11 @@ def test_a_page_by_tls_comes_through_a_tunnel(
             await fetch(f"{server.origin}/c")
             assert len(proxy.requests) == 2, "only for those who go by it"
             assert len(server.clients) == 3
+            for token in ("a", "b"):
+                bearer = {"Proxy-Authorization": f"Bearer {token}"}
+                await fetch(f"{server.origin}/d", meta={"proxy": proxy.origin}, headers=bearer)
+                told = f"\r\nProxy-Authorization: Bearer {token}\r\n".encode()
+                assert told in proxy.requests[-1], "no tunnel serves two users"
             for request in server.requests:
                 assert request.startswith(b"GET /")
                 assert b"Proxy-Authorization" not in request
