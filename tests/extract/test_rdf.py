@@ -194,6 +194,14 @@ def test_half_a_character_in_an_attribute_costs_no_more_than_itself(name: bytes)
     assert "1" in [quad.object.value for quad in extraction.quads]  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le"])
+def test_half_a_character_is_no_error_of_ours_without_a_byte_order_mark(encoding: str) -> None:
+    body = OPEN + b"<e:T><e:p r:parseType='a&#xD800;b'>2</e:p></e:T></r:RDF>"
+    extraction = read(body.decode().encode(encoding), XML)
+    assert extraction.facts.errors == {}
+    assert extraction.facts.cuts["rdf invalid"]
+
+
 @pytest.mark.parametrize(("body", "media_type", "cut"), HOSTILE.values(), ids=HOSTILE.keys())
 def test_hostile_document_ends_and_says_what_was_cut(
     body: bytes, media_type: str, cut: str

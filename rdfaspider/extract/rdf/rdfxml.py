@@ -36,6 +36,8 @@ def tamed(body: bytes, graph: Graph) -> tuple[bytes, int]:
         graph.cuts.update(cuts)
         if body.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
             body = body.decode("utf-16", "replace").encode("utf-8-sig")
+        elif b"\0" in body[:4]:  # of UTF-16 or UTF-32 without a mark
+            return b"", 1
     try:
         written, faults = _tamed(_REFERENCE.sub(_without_surrogate, body), graph)
     except etree.SerialisationError:
