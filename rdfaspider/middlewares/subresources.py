@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 # Requests at a time to the host of a page.
 _AT_ONCE = 4
+# The kind of requests whose answers a page runs, and cannot read.
+_SCRIPT = "script"
 # Redirects in a row that are followed.
 _MAX_REDIRECTS = 5
 # Bytes of one answer.
@@ -133,7 +135,7 @@ class SubresourcesMiddleware:
         if (known := self._cache.get(wish)) is not None:
             self._count("cached")
             return known
-        if wish.kind == "script" and (coming := self._coming.get(wish)) is not None:
+        if wish.kind == _SCRIPT and (coming := self._coming.get(wish)) is not None:
             self._count("cached")
             return await asyncio.shield(coming)
         self._coming[wish] = coming = asyncio.get_running_loop().create_future()
@@ -164,6 +166,8 @@ class SubresourcesMiddleware:
             response = await self._ask(url, wish, visit)
             if not (target := moved_to(response)):
                 break
+            if wish.kind != _SCRIPT and _origin_of(target) != _origin_of(url):
+                raise Refused("redirects")  # the page could read what another site says
             url = target
         else:
             raise Refused("redirects")
@@ -224,6 +228,7 @@ class SubresourcesMiddleware:
             headers["Origin"] = wish.origin
         meta = {
             "dont_redirect": True,
+            "dont_merge_cookies": True,
             "dont_retry": True,
             "verbatim_url": True,
             "download_maxsize": _LARGEST,

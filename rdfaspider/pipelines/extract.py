@@ -108,7 +108,7 @@ class ExtractPipeline:
             return page  # an item of the user's, or not a page
         try:
             extraction = await self._extract(page)
-            if self.renderer is not None:
+            if self.renderer is not None and not self._is_left_out(page, extraction.facts):
                 extraction = await self.renderer.improve(page, extraction, self._extract)
             self.fill(page, extraction)
         except ExtractionFailed as failure:
@@ -154,6 +154,12 @@ class ExtractPipeline:
             self.stats.inc_value(f"extract/refused/{name}")
         if facts.reference is not None:
             self._compare(page.url, *facts.reference)
+
+    def _is_left_out(self, page: Page, facts: Facts) -> bool:
+        """Return whether no triple of a page is kept, by its header or EXTRACT_REFUSE."""
+        header = header_directives(page.robots_header, self.options.agent)
+        refused = self.refused.intersection((*facts.signals, *header))
+        return bool(refused) or not header.isdisjoint(("noindex", "none"))
 
     async def _extract(self, page: Page) -> Extraction:
         body, content_type = page.html

@@ -137,7 +137,10 @@ class Renderer:
             return raw
         seconds = monotonic() - began
         page.rendered = found.document
-        extraction = await read(page)
+        extraction = await self._read(page, raw, read)
+        if extraction is raw:
+            self._choice.learn(page, raw, None, seconds)
+            return raw
         _heed(extraction, raw)
         _add_moves(extraction, found.moves, page.url)
         self._choice.learn(page, raw, extraction, seconds)
@@ -152,6 +155,24 @@ class Renderer:
             if more > 0:
                 self._count(f"gained/{name}", more)
         return extraction
+
+    async def _read(
+        self, page: Page, raw: Extraction, read: Callable[[Page], Awaitable[Extraction]]
+    ) -> Extraction:
+        """Read a rendered page; return what it holds without if it cannot be read."""
+        try:
+            extraction = await read(page)
+        except ExtractionFailed as failure:
+            if failure.reason == "busy":
+                raise
+            reason = failure.reason
+        else:
+            if "page" not in extraction.facts.errors:
+                return extraction
+            reason = "error"
+        page.rendered = b""
+        self._count(f"failed/{reason}")
+        return raw
 
     async def _render(self, page: Page) -> Rendered:
         async with self._fetching(page) as fetch:
@@ -171,6 +192,10 @@ def _heed(extraction: Extraction, raw: Extraction) -> None:
     """Keep what a page asks of robots, whatever its scripts make of that."""
     extraction.facts.noarchive |= raw.facts.noarchive
     extraction.facts.nofollow |= raw.facts.nofollow
+    extraction.facts.signals = sorted({*extraction.facts.signals, *raw.facts.signals})
+    if raw.facts.reservation >= extraction.facts.reservation:
+        extraction.facts.reservation = raw.facts.reservation
+        extraction.facts.policy = raw.facts.policy
 
 
 def _add_moves(extraction: Extraction, moves: list[str], url: str) -> None:

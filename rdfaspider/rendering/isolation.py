@@ -34,9 +34,14 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))
 
 
+def can_forbid_network() -> bool:
+    """Return whether there is a filter for this system."""
+    return sys.platform == "linux" and platform.machine() in _SYSTEM_CALLS
+
+
 def forbid_network() -> bool:
-    """Forbid internet sockets to this process and its children; tell whether the system can."""
-    if sys.platform != "linux" or platform.machine() not in _SYSTEM_CALLS:
+    """Forbid internet sockets to this process and its children; tell whether that was done."""
+    if not can_forbid_network():
         return False
     architecture, socket, io_uring = _SYSTEM_CALLS[platform.machine()]
     steps = (

@@ -25,7 +25,12 @@ from typing import Any
 
 from playwright.async_api import Error, async_playwright
 
-from rdfaspider.rendering.isolation import adopt_orphans, end_children, forbid_network
+from rdfaspider.rendering.isolation import (
+    adopt_orphans,
+    can_forbid_network,
+    end_children,
+    forbid_network,
+)
 from rdfaspider.rendering.resources import WANTED, is_tracker
 
 _FLAGS = (
@@ -52,15 +57,17 @@ _LONGEST_URL = 8_000
 # URLs to which scripts want to move that are noted.
 _MOST_MOVES = 10
 _DOCUMENT = """(() => {
+  if (!document.documentElement) return "";
   const type = document.doctype ? new XMLSerializer().serializeToString(document.doctype) : "";
-  return (type + (document.documentElement ? document.documentElement.outerHTML : "")).slice(0, %d);
+  return (type + document.documentElement.outerHTML).slice(0, %d);
 })()"""
 
 
 def main(options: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is meant for the crawl
     adopt_orphans()
-    forbid_network()
+    if not forbid_network() and can_forbid_network():
+        sys.exit("the system does not let it forbid its browser the network (seccomp)")
     Thread(target=_end_with_crawl, args=(os.environ["TMPDIR"],), daemon=True).start()
     asyncio.run(_serve(json.loads(options)))
 
@@ -159,8 +166,10 @@ class _Page:
             gone = "crash" in error.message or "closed" in error.message
             self._crawl.send({"failed": "crash" if gone else "error"})
         else:
-            encoded = document.encode("utf-8", "replace")
-            self._crawl.send({"rendered": is_cut, "moves": self._moves}, encoded)
+            if encoded := document.encode("utf-8", "replace"):
+                self._crawl.send({"rendered": is_cut, "moves": self._moves}, encoded)
+            else:  # its scripts have deleted all of it
+                self._crawl.send({"failed": "empty"})
 
     async def _load(self) -> tuple[str, bool]:
         loop = asyncio.get_running_loop()
@@ -261,7 +270,9 @@ class _Page:
         origin = request.headers.get("origin", "")
         wish = {"url": request.url, "kind": kind, "origin": origin}
         answer, body = await self._crawl.ask(_Page._asks, wish)
-        if "refused" in answer:
+        # Playwright would let the page read an answer that does not say who may.
+        allowed = answer.get("headers", {}).get("access-control-allow-origin", "")
+        if "refused" in answer or (origin and allowed not in ("*", origin)):
             return False
         await route.fulfill(status=answer["status"], headers=answer["headers"], body=body)
         return True

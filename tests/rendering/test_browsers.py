@@ -93,6 +93,33 @@ def test_a_page_that_takes_too_much_fails_and_the_next_is_rendered(
     assert not descendants()
 
 
+SPY = """<body><p>page<script>
+for (const url of ["https://site.test/own", "https://other.test/secret", "https://other.test/open"])
+    fetch(url).then(a => a.text()).then(t => document.body.append(t), () => document.body.append("-"));
+</script>"""
+
+
+def test_a_script_reads_no_other_site_that_does_not_allow_it() -> None:
+    async def answer(wish: Wish) -> Resource:
+        headers = {"content-type": "text/plain"}
+        if wish.url.endswith("open"):
+            headers["access-control-allow-origin"] = "*"
+        return Resource(200, headers, wish.url.rpartition("/")[2].encode())
+
+    async def run() -> Rendered:
+        async with opened() as browsers:
+            return await browsers.render(URL, "text/html", SPY.encode(), answer)
+
+    document = asyncio.run(run()).document.rpartition(b"</script>")[2]
+    assert b"own" in document and b"open" in document
+    assert b"secret" not in document
+
+
+def test_an_empty_document_is_none() -> None:
+    with pytest.raises(RenderingFailed, match="empty"):
+        render("<p>data<script>document.documentElement.remove()</script>")
+
+
 def test_a_page_gets_as_many_answers_and_bytes_as_it_may() -> None:
     asked: list[str] = []
 
