@@ -210,15 +210,15 @@ def until(frontier: LocalFrontier, is_so: Callable[[], bool], now: float = 100.0
 @pytest.mark.usefixtures("eager")
 def test_ranks_are_computed_in_the_background(tmp_path: Path) -> None:
     links = web()
-    with opened(tmp_path, rank_every=50.0) as frontier:
+    with opened(tmp_path, rank_every=100.0) as frontier:
         frontier.put(list(links)[:1])
         crawl(frontier, links, 49)
         until(frontier, lambda: True, now=60.0)
         assert frontier._steering._process is None, "too few pages"
-        crawl(frontier, links, 20, now=50.0)
+        crawl(frontier, links, 20, now=50.0)  # before it is due, so that all 69 count
         frontier.counts()
-        until(frontier, lambda: frontier.ranks.urls > 0)
-        until(frontier, lambda: frontier._steering._moves is None)
+        until(frontier, lambda: frontier.ranks.urls > 0, now=200.0)
+        until(frontier, lambda: frontier._steering._moves is None, now=200.0)
         assert not (tmp_path / "frontier.ranking").exists()
         expected = expected_ranks(frontier, links)
         view = frontier.views.of(max(expected, key=lambda url: expected[url]))
