@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -61,9 +61,13 @@ def render(page: str, **options: object) -> Rendered:
 
 
 def descendants() -> list[int]:
-    """Return the processes that this one has started and that still run."""
+    """Return the browsers' processes that this one has started and that still run."""
     left = []
     for pid in tree(os.getpid()) - {os.getpid()}:
+        with suppress(OSError):
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+            if not any(word in command for word in (b"chrom", b"playwright", b"rendering")):
+                continue  # a server that other tests use
         stat = Path(f"/proc/{pid}/stat")
         if stat.exists() and stat.read_bytes().rpartition(b") ")[2][:1] != b"Z":
             left.append(pid)
